@@ -19,7 +19,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from transformers import AttentionInterface, AttentionMaskInterface, PreTrainedModel
-from transformers.masking_utils import eager_mask
+from transformers.masking_utils import bidirectional_mask_function, causal_mask_function, eager_mask
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from headscope.capture.call import AttentionCall, AttentionInputs
@@ -320,5 +320,19 @@ def _handlers(module: nn.Module) -> list[Handler | Replacement]:
     return [answer for answer in answers if answer is not None]
 
 
+_HIDING = {causal_mask_function: "padding and what lies ahead", bidirectional_mask_function: "padding"}
+
+
+def _mask(*positional: Any, **options: Any) -> Tensor | None:
+    """The mask of eager functions, which says what it hides where that is known: an accelerator need not stop to look."""
+    given = options.get("attention_mask")
+    if isinstance(given, Tensor) and given.is_cuda:
+        options["allow_is_bidirectional_skip"] = False  # it would be looked at for that
+    mask: Tensor | None = eager_mask(*positional, **options)
+    if mask is not None:
+        mask.hides = _HIDING.get(options.get("mask_function"))  # type: ignore[attr-defined]  # read in kernels/batch.py
+    return mask
+
+
 AttentionInterface.register(NAME, _attend)
-AttentionMaskInterface.register(NAME, eager_mask)
+AttentionMaskInterface.register(NAME, _mask)

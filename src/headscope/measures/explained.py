@@ -16,7 +16,15 @@ from headscope.measures.fast import cpu
 from headscope.measures.folds import mixed_ids
 from headscope.measures.mixture import mixture_weights
 from headscope.measures.reductions import entropy_of
-from headscope.measures.templates import SYNTAX, TEMPLATES, sampled_queries, shifted, template_rows, visible
+from headscope.measures.templates import (
+    SYNTAX,
+    TEMPLATES,
+    digits_of,
+    sampled_queries,
+    shifted,
+    template_rows,
+    visible,
+)
 from headscope.stats.documents import jackknife
 from headscope.types import CLS, COMMA, PERIOD, SEP, AttentionBatch, HeadGrid, LabelledArray, TokenBatch
 
@@ -283,19 +291,21 @@ class ExplainedWithSyntax(Explained):
 
 def _template_sums(attention: Tensor, rows: _Rows) -> tuple[Tensor, Tensor]:
     """What `cpu.template_sums` gives, in torch, or by a kernel."""
-    weighed = rows.templates * rows.share[:, None, :, None]  # (text, template, row, key)
-    attention = attention.to(weighed.dtype)
-    products = torch.bmm(attention.flatten(2), weighed.flatten(2).mT)  # (text, head, template)
+    digits = rows.share.dtype
+    # Every real row of a text counts the same; in half precision the share itself would lose digits.
+    counted = (rows.templates * (rows.share > 0)[:, None, :, None]).to(attention.dtype)
+    by_text = torch.bmm(attention.flatten(2), counted.flatten(2).mT).to(digits)  # (text, head, template)
+    products = (by_text * rows.share.amax(-1)[:, None, None]).sum(0)
     if attention.device.type == "cuda" and find_spec("triton") is not None:
         from headscope.measures.fast.binned_kernel import binned  # noqa: PLC0415  (needs triton)
 
         places = rows.chosen.places
-        return products.sum(0), binned(
+        return products, binned(
             attention, places, rows.kinds, rows.share, farthest=FARTHEST, count=_CLASSES
         )
-    counted = attention * (rows.share[..., None] * (rows.bins >= 0))[:, None]
-    flat = counted.transpose(0, 1).flatten(1)
-    return products.sum(0), flat.new_zeros(len(flat), _BINS).index_add_(
+    weighed = attention.to(digits) * (rows.share[..., None] * (rows.bins >= 0))[:, None]
+    flat = weighed.transpose(0, 1).flatten(1)
+    return products, flat.new_zeros(len(flat), _BINS).index_add_(
         1, rows.bins.flatten().clamp_min(0), flat
     )
 
@@ -337,16 +347,14 @@ def _rows(tokens: TokenBatch, wanted: Tensor, most: int, *, causal: bool, contro
             kind[own.role == role] = number
     offset = torch.arange(own.ids.shape[1], device=places.device) - places[..., None]
     bins = kind[:, None] * (2 * FARTHEST + 1) + offset.clamp(-FARTHEST, FARTHEST) + FARTHEST
-    # Where products are many times as fast in half the digits, they serve: it is a mean over many rows.
-    digits = torch.float64 if places.device.type == "cpu" else torch.float32
-    share = (real / real.sum(-1, keepdim=True)).to(digits)
+    share = (real / real.sum(-1, keepdim=True)).to(digits_of(places))
     return _Rows(
         ChosenRows(places.contiguous(), texts),
         tokens.on_host.derive(mixed_ids)[some].tolist(),
         [(min(length, places.shape[1]), length) for length in lengths],
         share,
-        template_rows(own, places, causal=causal).to(digits),
-        template_rows(shifted(own), places, causal=causal).to(digits) if control else None,
+        template_rows(own, places, causal=causal),
+        template_rows(shifted(own), places, causal=causal) if control else None,
         kind,
         torch.where(sees, bins, -1),
     )

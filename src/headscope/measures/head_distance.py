@@ -31,6 +31,8 @@ SUMMED = "Jensen-Shannon divergence between two heads' attention, summed over th
 # that stay in cache for all heads; an accelerator takes a whole batch in few large steps.
 CPU_BLOCK = 1 << 12
 ACCELERATOR_BLOCK = 1 << 20
+ACCELERATOR_BYTES = 1 << 27
+"""How much of what is held is compared at once on an accelerator."""
 
 _STEP = 1 << 20  # into how many parts a step between sampled queries is divided
 
@@ -90,7 +92,9 @@ class HeadDistance(Measure):
         on_cpu, (texts, _, queries, keys) = held[0].device.type == "cpu", held[0].shape
         held_rows = batch.queries.lengths if sample is None else sample[1].sum(-1)  # (text,)
         compared = self._compared(sample, held_rows)  # (text,)
-        step = max(1, CPU_BLOCK // (queries * keys)) if on_cpu else texts
+        size = queries * keys
+        bytes_of_text = self.grid.size * size * held[0].element_size()
+        step = max(1, CPU_BLOCK // size if on_cpu else ACCELERATOR_BYTES // bytes_of_text)
         for part in (slice(start, start + step) for start in range(0, texts, step)):
             asked, seen = compared[part], batch.keys.lengths[part]  # (text,) how many queries and keys
             rows, columns = (int(held_rows[part].max()), int(seen.max())) if on_cpu else (queries, keys)
@@ -176,8 +180,8 @@ def without_first(maps: Tensor) -> Tensor:
     if maps.shape[-1] < 2:
         return torch.zeros_like(maps)
     rest = maps[..., 1:]
-    total = rest.sum(-1, keepdim=True)
-    return rest / total.masked_fill_(total < NOTHING, torch.inf)
+    total = rest.sum(-1, keepdim=True, dtype=torch.promote_types(rest.dtype, torch.float32))
+    return (rest / total.masked_fill_(total < NOTHING, torch.inf)).to(maps.dtype)
 
 
 Sampler = Callable[[TokenBatch], tuple[Tensor, Tensor]]

@@ -84,8 +84,13 @@ def template_rows(tokens: TokenBatch, places: Tensor, *, causal: bool) -> Tensor
         masks["syntactic_head"] = (tokens.word[:, None] == head) & (head >= 0)
         masks["dependents"] = same_as(tokens.governor, tokens.word)
     rows = torch.stack([mask & sees for mask in masks.values()], 1)
-    rows = torch.where(rows.any(-1, keepdim=True), rows, sees[:, None]).double()
+    rows = torch.where(rows.any(-1, keepdim=True), rows, sees[:, None]).to(digits_of(places))
     return rows / rows.sum(-1, keepdim=True).clamp_min(1)
+
+
+def digits_of(numbers: Tensor) -> torch.dtype:
+    """What means over rows are formed in: an accelerator is many times as fast in half the digits."""
+    return torch.float64 if numbers.device.type == "cpu" else torch.float32
 
 
 def visible(tokens: TokenBatch, places: Tensor, *, causal: bool) -> Tensor:

@@ -53,5 +53,5 @@ def test_a_query_that_sees_nothing_is_no_nan() -> None:
     left = StackSums(1, 2)
     found = attend(view, left, 0)
     assert found.output.isfinite().all()
-    assert left.mass.isfinite().all()
-    assert left.entropies.isfinite().all()
+    assert left.ways[0].mass.isfinite().all()
+    assert left.ways[0].entropies.isfinite().all()

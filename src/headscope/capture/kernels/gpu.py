@@ -9,11 +9,10 @@ from torch import Tensor
 from headscope.batches import ALL_LAYERS, AttentionBatch, ChosenRows, TokenBatch
 from headscope.capture.call import AttentionInputs
 from headscope.capture.kernels.batch import NOTHING, Asked, FusedBatch, FusedStack, is_plain
-from headscope.capture.kernels.launch import Call, Pairs, StackSums, TokenTables, View, attend
+from headscope.capture.kernels.launch import Call, PairLists, StackSums, TokenTables, View, attend
 from headscope.measures.reductions import (
     FARTHEST,
     PAIR_PATTERNS,
-    PAIRS_TOGETHER,
     KeyClass,
     MapSums,
     QueryGroup,
@@ -33,12 +32,12 @@ class _Left:
     """The sums of blocks that kernels leave, added up."""
 
     def __init__(self, sums: StackSums, sides: tuple[TokenBatch, TokenBatch]) -> None:
-        self.fetched = sums.fetched if sums.fetched.shape[-1] else None
+        self.fetched = sums.fetched
         self._left, self._sides = sums, sides
 
     def given_sums(self) -> Tensor | None:
         """(text, head, 4) what heads give."""
-        if not self._left.given.shape[-1]:
+        if self._left.given is None or self._left.vectors is None:
             return None
         given = self._left.given.sum(2)
         given[..., 3] = torch.linalg.vector_norm(self._left.vectors.sum(2), dim=-1)
@@ -46,17 +45,16 @@ class _Left:
 
     def sums(self, way: int) -> MapSums:
         """What measures ask of maps."""
-        left, (queries, keys) = self._left, self._sides
+        left, (queries, keys) = self._left.ways[way], self._sides
         by_distance = by_offset = by_pattern = None
         if queries is keys:  # distances and patterns mean nothing between two texts
-            diagonals, pairs = left.diagonals[:, :, way], left.pairs[:, :, :, way].sum(2)
-            by_distance = diagonals @ keys.derive(window_table).float()
-            by_offset = pairs[..., _PATTERNS : _PATTERNS + 2 * FARTHEST + 1] + _near(diagonals, queries)
-            by_pattern = pairs[..., :_PATTERNS]
-        classes, groups = len(KeyClass), len(QueryGroup)
+            by_distance = left.diagonals @ keys.derive(window_table).float()
+            by_offset = left.near + _near(left.diagonals, queries)
+            by_pattern = left.pairs.sum(2)[..., :_PATTERNS]
+        groups = len(QueryGroup)
         return MapSums(
-            left.mass.sum(2)[:, :, :groups, way * classes : (way + 1) * classes],
-            left.entropies[:, :, :, way].sum(2)[..., :groups],
+            left.mass.sum(2)[:, :, :groups],
+            left.entropies.sum(2)[..., :groups],
             by_distance,
             by_offset,
             by_pattern,
@@ -72,6 +70,7 @@ class TritonStack(FusedStack):
         """`wanted` rows are computed of every layer."""
         super().__init__(grid, sides, wanted)
         self.sums = StackSums(grid.layers, grid.heads)
+        _tables(*sides)  # now, while an accelerator is still busy with the batch before
 
     def attend(self, layer: int, inputs: AttentionInputs, asked: Asked = NOTHING) -> Call:
         """One layer's attention, its sums, and the rows that were asked for."""
@@ -80,7 +79,8 @@ class TritonStack(FusedStack):
             if key not in self.chosen:
                 texts = len(self.sides[0].ids) if rows.texts is None else len(rows.texts)
                 shape = (texts, self.lines, rows.places.shape[1], self.sides[1].ids.shape[1])
-                self.chosen[key] = torch.empty(shape, device=inputs.query.device, dtype=torch.float32)
+                digits = torch.float32 if inputs.query.dtype == torch.float32 else torch.float16
+                self.chosen[key] = torch.empty(shape, device=inputs.query.device, dtype=digits)
             call.rows(rows.places, rows.texts, into=self.chosen[key], first=layer * self.grid.heads)
         return call
 
@@ -111,25 +111,9 @@ def _near(diagonals: Tensor, tokens: TokenBatch) -> Tensor:
     return room[..., middle - FARTHEST : middle + FARTHEST + 1]
 
 
-def _pairs(tokens: TokenBatch) -> Pairs:
-    """The pairs that named patterns point at, and those near the diagonal whose key is not ordinary, by offset."""
-    codes = tokens.derive(pattern_codes)[0]
-    texts, length = tokens.ids.shape
-    others = tokens.is_token & ~tokens.derive(ordinary_keys)
-    place = torch.arange(length, device=codes.device)
-    offset = place - place[:, None]
-    bits = torch.where(offset.abs() <= FARTHEST, 1 << (offset + FARTHEST + _PATTERNS).clamp(0, 30), 0).int()
-    step = max(1, PAIRS_TOGETHER // length**2)
-    chosen = []
-    for start in range(0, texts, step):
-        part = slice(start, start + step)
-        near = (tokens.is_token[part, :, None] & others[part, None]) * bits
-        both = (near | codes[part]).flatten(1)  # (text, query and key)
-        text, at = both.nonzero().unbind(1)
-        chosen.append((text + start, at.int(), both[text, at]))
-    text, places, sums = (torch.cat(parts) for parts in zip(*chosen, strict=True))
-    starts = torch.searchsorted(text, torch.arange(texts + 1, device=text.device)).int()
-    return Pairs(places, sums, starts)
+def _pairs(tokens: TokenBatch) -> PairLists:
+    """The pairs that named patterns point at."""
+    return PairLists(tokens.derive(pattern_codes)[0].contiguous())
 
 
 def _tables(queries: TokenBatch, keys: TokenBatch) -> TokenTables:
@@ -141,8 +125,7 @@ class _Tables:
     """What the kernels need to know of the keys of a batch."""
 
     def __init__(self, keys: TokenBatch) -> None:
-        classes = keys.derive(class_table)[..., : len(KeyClass)]
-        self.classes = torch.cat([classes, classes], -1).float().contiguous()
+        self.classes = keys.derive(class_table)[..., : len(KeyClass)].float().contiguous()
         self._of: dict[int, TokenTables] = {}
 
     def of(self, queries: TokenBatch, keys: TokenBatch) -> TokenTables:

@@ -1,45 +1,120 @@
 """Launching the kernels: an attention call and what is known of its tokens in, output and reductions out."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import torch
 from torch import Tensor
 
 from headscope.capture.call import AttentionInputs
-from headscope.capture.kernels import chosen, fused
-from headscope.capture.kernels.batch import NOTHING, Asked
+from headscope.capture.kernels import chosen, fused, sums
+from headscope.capture.kernels.batch import NOTHING, Asked, Root
+from headscope.measures.reductions import FARTHEST
 
 _HALF = (torch.float16, torch.bfloat16)
-_COLUMNS, _GROUPS, _SIDE, _SUMS = 16, 8, 8, 32
+_CLASSES, _GROUPS, _PATTERNS = sums.CLASSES.value, sums.GROUPS.value, sums.PATTERNS.value
+_SIDE, _TALL, _DIAGONALS = sums.SIDE.value, sums.TALL.value, sums.DIAGONALS.value
+_OFFSETS = 512  # so many offsets are added up together
+_STAGES = 3
+_NARROW = 64
+_PROGRAMS = 2048  # so many keep a GPU busy
 
 
 @dataclass(frozen=True)
-class Pairs:
-    """Pairs of query and key at which weights are added up, text by text."""
+class Tiling:
+    """How maps are cut into tiles."""
 
-    places: Tensor  # (pair,) in the flattened map of a text
-    codes: Tensor  # (pair,) a bit for each sum that the pair counts in
-    starts: Tensor  # (text + 1,) where each text's begin
+    warps: int  # of 64 queries
+    keys: int
+    threads: int
+
+    @classmethod
+    def fitting(cls, width: int, *, half: bool) -> "Tiling":
+        """As much as registers hold, for heads of so many neurons."""
+        if not half:
+            return cls(1, 32, 256)
+        return cls(2, 32, 64) if width <= _NARROW else cls(1, 64 if width <= 2 * _NARROW else 32, 128)
+
+    @property
+    def rows(self) -> int:
+        """How many queries a tile has."""
+        return _TALL * _SIDE * self.warps
+
+    @property
+    def lines(self) -> int:
+        """On how many lines the rectangles of a tile lie."""
+        return _SIDE * self.warps + (self.keys - _SIDE) // _TALL
+
+    @property
+    def near(self) -> int:
+        """How many tiles of a block may come within FARTHEST of the middle diagonal."""
+        return -(-(self.rows + 2 * FARTHEST) // self.keys) + 1
+
+    @property
+    def size(self) -> int:
+        """How many sums along diagonals a tile leaves."""
+        return self.lines * _DIAGONALS
+
+    def counts(self, queries: int, keys: int) -> tuple[int, int]:
+        """How many blocks of queries, and tiles of each, there are."""
+        return -(-queries // self.rows), -(-keys // self.keys)
+
+
+@dataclass(frozen=True)
+class PairLists:
+    """The pairs of query and key that named patterns point at, by tile."""
+
+    codes: Tensor  # (text, query, key) a bit for each pattern
+    _made: dict[Tiling, tuple[Tensor, Tensor]] = field(default_factory=dict)
+
+    def of(self, tiling: Tiling) -> tuple[Tensor, Tensor]:
+        """(text, block, tile, entry) places in the tile with their bits, and (text, block, tile) how many there are."""
+        if tiling not in self._made:
+            texts, queries, keys = self.codes.shape
+            blocks, tiles = tiling.counts(queries, keys)
+            room = (texts, blocks, tiles, tiling.rows * tiling.keys)
+            entries = torch.empty(room, device=self.codes.device, dtype=torch.int32)
+            counts = torch.empty(room[:3], device=self.codes.device, dtype=torch.int32)
+            chosen.listed[(tiles, blocks, texts)](
+                self.codes, entries, counts, queries, keys, tiles,
+                WARPS=tiling.warps, KEYS=tiling.keys, SIDE=_SIDE, TALL=_TALL,
+            )  # fmt: skip
+            self._made[tiling] = entries, counts
+        return self._made[tiling]
 
 
 @dataclass(frozen=True)
 class TokenTables:
     """What the kernels need to know of the tokens of a batch; the same for all layers."""
 
-    classes: Tensor  # (text, key, 16) 1 where the key is of the class; the second half is the first once more
+    classes: Tensor  # (text, key, 8) 1 where the key is of the class
     ordinary: Tensor  # (text, key) which keys count by distance
     seen: Tensor  # (text, key)
     real: Tensor  # (text, query)
     member: Tensor  # (text, 8, query) what a query counts in the mean over each group
-    pairs: "Pairs | None"  # None between two texts
+    pairs: PairLists | None  # None between two texts
     padded: bool  # whether any key or query is padding
 
     @cached_property
-    def signs(self) -> Tensor:
-        """(text, key) 1 where the key counts by distance, -1 elsewhere."""
-        return torch.where(self.ordinary, 1.0, -1.0)
+    def ordinary_bits(self) -> Tensor:
+        """(text, key) all bits set where the key counts by distance."""
+        return -self.ordinary.short()
+
+    @cached_property
+    def special_bits(self) -> Tensor:
+        """(text, key) all bits set where a key does not."""
+        return -(self.seen & ~self.ordinary).short()
+
+    @cached_property
+    def limits(self) -> Tensor:
+        """(text, key) the most that the score of a key may be."""
+        return torch.where(self.seen, torch.inf, fused.NEVER.value)
+
+    @cached_property
+    def asking(self) -> Tensor:
+        """(text, query) the most that the logarithm of a query's weight may be."""
+        return torch.where(self.real, torch.inf, fused.NEVER.value)
 
     @cached_property
     def half_classes(self) -> Tensor:
@@ -59,9 +134,10 @@ class View:
 
     @cached_property
     def pointers(self) -> tuple[Tensor, ...]:
-        """Whether keys are there, the mask and the bias."""
+        """What keys may score, the mask and the bias."""
         query = self.inputs.query
-        return self.tables.seen, _or(self.mask, query), _or(self.bias, query)
+        limits = torch.full_like(self.tables.limits, torch.inf) if self.masked else self.tables.limits
+        return limits, _or(self.mask, query), _or(self.bias, query)
 
     @cached_property
     def mask(self) -> Tensor | None:
@@ -78,63 +154,97 @@ class View:
         """The strides of mask and bias."""
         return [*_steps(self.mask), *_steps(self.bias)]
 
-    @cached_property
-    def flags(self) -> dict[str, bool]:
-        """What the kernels are compiled for."""
+    def flags(self, keys: int) -> dict[str, bool]:
+        """What the kernels are compiled for that take so many keys at a time."""
         return {
             "CAUSAL": self.causal and not self.masked,
-            "HAS_SEEN": self.tables.padded and not self.masked,
+            "HAS_SEEN": (self.tables.padded and not self.masked) or self.inputs.key.shape[2] % keys != 0,
             "HAS_MASK": self.masked,
             "HAS_BIAS": self.inputs.position_bias is not None,
             "HAS_CAP": self.inputs.soft_cap is not None,
         }
 
+    @property
+    def half(self) -> bool:
+        """Whether the model computes in half precision."""
+        return self.inputs.query.dtype in _HALF
+
+    @property
+    def whole(self) -> bool:
+        """Whether vectors are as wide as kernels take them."""
+        widths = (self.inputs.query.shape[-1], self.inputs.value.shape[-1])
+        return all(_padded(width) == width for width in widths)
+
+    def room(self, *shape: int) -> Tensor:
+        """Room for numbers in float32."""
+        return torch.empty(shape, device=self.inputs.query.device, dtype=torch.float32)
+
+
+class WaySums:
+    """The sums of a stack's layers by one way to weigh attention, as the kernels leave them, heads side by side."""
+
+    mass: Tensor  # (text, head, block, group, class) of groups of queries to classes of keys
+    entropies: Tensor  # (text, head, block, group) in nats
+    diagonals: Tensor  # (text, head, offset + queries) of ordinary keys
+    near: Tensor  # (text, head, offset + FARTHEST) of all other keys
+    pairs: Tensor  # (text, head, block, pattern)
+
+    def __init__(self, view: View, lines: int, blocks: int) -> None:
+        texts, queries, keys = len(view.inputs.query), view.inputs.query.shape[2], view.inputs.key.shape[2]
+        within = view.tables.pairs is not None
+        self.mass = view.room(texts, lines, blocks, _GROUPS, _CLASSES)
+        self.entropies = view.room(texts, lines, blocks, _GROUPS)
+        self.diagonals = view.room(texts, lines, queries + keys + 1 if within else 0)
+        self.near = view.room(texts, lines, 2 * FARTHEST + 1 if within else 0)
+        self.pairs = view.room(texts, lines, blocks, _PATTERNS if within else 0)
+
 
 class StackSums:
-    """The sums of a stack's layers, as the kernels leave them: of each block of queries, heads side by side.
+    """All that the kernels leave of a stack's layers, heads side by side; room is made when the first layer is known."""
 
-    A way to weigh attention is 0, looked, or 1, moved. Room is made when the first layer is known.
-    """
-
-    mass: Tensor  # (text, head, block, group, way and class) of groups of queries to classes of keys
-    entropies: Tensor  # (text, head, block, way, group) in nats
-    diagonals: Tensor  # (text, head, way, offset + queries) of ordinary keys
-    pairs: Tensor  # (text, head, part, way, sum)
-    given: Tensor  # (text, head, block, sum) what heads give: lengths, their squares, against the residual stream
-    vectors: Tensor  # (text, head, block, rank) the sum of what is given
-    fetched: Tensor  # (text, head, key) the lengths of what is fetched at each key
+    ways: list[WaySums]  # looked and, where somebody asks, moved
+    given: Tensor | None = None  # (text, head, block, sum) lengths given, their squares, against the residual stream
+    vectors: Tensor | None = None  # (text, head, block, rank) the sum of what is given
+    fetched: Tensor | None = None  # (text, head, key) the lengths of what is fetched at each key
 
     def __init__(self, layers: int, heads: int) -> None:
         self.layers, self.heads = layers, heads
         self.lines = layers * heads
-        self.ready = False
+        self.ways = []
 
-    def make_room(self, launch: "_Launch") -> None:
+    def make_room(self, view: View, asked: Asked, tiling: Tiling) -> None:
         """Room for all layers, of calls like the first."""
-        if self.ready:
+        if self.ways:
             return
-        texts, queries, keys = launch.texts, launch.queries, launch.keys
-        ways, parts = launch.ways, (texts, self.lines, launch.blocks)
-        self.mass = launch.empty(*parts, _GROUPS, _COLUMNS)
-        self.entropies = launch.empty(*parts, ways, _GROUPS)
-        within = launch.within
-        self.diagonals = launch.empty(texts, self.lines, ways, queries + keys + 1 if within else 0)
-        self.pairs = launch.empty(texts, self.lines, launch.parts, ways, _SUMS if within else 0)
-        rank = 0 if launch.root is None else launch.root.coarse.shape[-1]
-        self.given = launch.empty(*parts, 4 if rank else 0)
+        (texts, _, queries, _), keys = view.inputs.query.shape, view.inputs.key.shape[2]
+        blocks, _ = tiling.counts(queries, keys)
+        moved = asked.root is not None and asked.moved
+        self.ways = [WaySums(view, self.lines, blocks) for _ in range(2 if moved else 1)]
+        if asked.root is None:
+            return
+        parts = (texts, self.lines, -(-queries // _rows_together(view)))
+        self.given = view.room(*parts, 4)
         self.given[..., 2:3] = torch.nan  # where the residual stream is not seen
-        self.vectors = launch.empty(*parts, rank)
-        self.fetched = launch.empty(texts, self.lines, keys if launch.moved else 0)
-        self.ready = True
+        self.vectors = view.room(*parts, asked.root.coarse.shape[-1])
+        if moved:
+            self.fetched = view.room(texts, self.lines, keys)
 
     def of_layer(self, place: int) -> "StackSums":
         """Those of the layer at that place alone."""
         own = StackSums(1, self.heads)
         heads = slice(place * self.heads, (place + 1) * self.heads)
-        for name in self.__annotations__:
-            setattr(own, name, getattr(self, name)[:, heads])
-        own.ready = True
+        own.ways = [_part(way, WaySums.__annotations__, heads) for way in self.ways]
+        for name in ("given", "vectors", "fetched"):
+            whole = getattr(self, name)
+            setattr(own, name, None if whole is None else whole[:, heads])
         return own
+
+
+def _part(way: WaySums, names: Sequence[str], heads: slice) -> WaySums:
+    part = WaySums.__new__(WaySums)
+    for name in names:
+        setattr(part, name, getattr(way, name)[:, heads])
+    return part
 
 
 @dataclass(frozen=True)
@@ -158,126 +268,179 @@ class Call:
             texts = torch.arange(len(query), device=query.device)
         count, keys = places.shape[1], key.shape[2]
         if into is None:
-            into = torch.empty(len(texts), heads, count, keys, device=query.device, dtype=torch.float32)
+            into = view.room(len(texts), heads, count, keys)
         if into.numel():
             chosen.rows_of[(-(-count // 16), heads, len(texts))](
                 query, key, *view.pointers, self.normaliser, texts, places, into,
                 *query.stride(), *key.stride(), *view.steps,
                 heads, key.shape[1], query.shape[2], keys, count, width, into.shape[1], first,
-                view.inputs.scale, _cap(view.inputs), LINES=16, BLOCK=64, DIM=_padded(width), **view.flags,
+                view.inputs.scale, _cap(view.inputs), LINES=16, BLOCK=64, DIM=_padded(width), **view.flags(64),
             )  # fmt: skip
         return into
 
 
-def attend(view: View, sums: StackSums, place: int, asked: Asked = NOTHING) -> Call:
-    """Attention of a stack's layer at that `place`, and its `sums`."""
-    launch = _Launch(view, asked)
-    sums.make_room(launch)
-    query, key, value = view.inputs.query, view.inputs.key, view.inputs.value
+def attend(view: View, left: StackSums, place: int, asked: Asked = NOTHING) -> Call:
+    """Attention of a stack's layer at that `place`; its sums are `left`."""
+    call = _attended(view)
+    tiling = Tiling.fitting(_padded(view.inputs.query.shape[-1]), half=view.half)
+    left.make_room(view, asked, tiling)
+    first = place * left.heads
+    if asked.root is not None:
+        _give(call, left, first, asked.root, asked.residual)
+        if left.fetched is not None:
+            _fetch(view, left.fetched, first, asked.root)
+    for number, way in enumerate(left.ways):
+        _sum(call, way, tiling, first, left.fetched if number else None)
+    return call
+
+
+def _attended(view: View) -> Call:
+    """The output and the log-sum-exps of a call: by torch's own fused attention, where that does the same."""
+    if not _is_torchs(view):
+        return _by_kernel(view)
+    inputs, causal = view.inputs, view.flags(1)["CAUSAL"]
+    known_by = (inputs.query.dtype, inputs.query.shape[-1], causal)
+    if known_by not in _PROVED:
+        alone = {name: getattr(inputs, name)[:1] for name in ("query", "key", "value")}
+        first = replace(view, inputs=replace(inputs, **alone))
+        _PROVED[known_by] = _agree(_by_torch(first), _by_kernel(first))
+    return (_by_torch(view) if _PROVED[known_by] else None) or _by_kernel(view)
+
+
+_PROVED: dict[tuple[torch.dtype, int, bool], bool] = {}
+"""Whether torch's own fused attention gives what the kernel gives, by precision, width and direction."""
+
+
+def _is_torchs(view: View) -> bool:
+    """Whether a call is one that torch's own fused attention knows and tells the log-sum-exp of."""
+    inputs, flags = view.inputs, view.flags(1)
+    (_, heads, queries, width), causal = inputs.query.shape, flags.pop("CAUSAL")
+    same = inputs.key.shape[1] == heads and inputs.value.shape[-1] == width and width % 8 == 0
+    plain = inputs.sinks is None and not any(flags.values())
+    return inputs.query.is_cuda and view.half and same and plain and (queries == inputs.key.shape[2] or not causal)
+
+
+def _by_torch(view: View) -> Call | None:
+    """By the kernel that torch itself would take; None where there is none."""
+    inputs = view.inputs
+    try:
+        output, logarithms, *_ = torch.ops.aten._scaled_dot_product_cudnn_attention(
+            inputs.query, inputs.key, inputs.value, None, True, 0.0, view.flags(1)["CAUSAL"], False,
+            scale=inputs.scale,
+        )  # fmt: skip
+    except (RuntimeError, AttributeError, TypeError):  # another torch, or another GPU
+        return None
+    normaliser = logarithms.view(output.shape[:3]) * fused.LOG2_E.value
+    return Call(view, output.transpose(1, 2).contiguous(), normaliser)
+
+
+def _agree(one: Call | None, other: Call) -> bool:
+    """Whether two calls of half precision are the same to rounding."""
+    if one is None:
+        return False
+    pairs = ((one.output, other.output), (one.normaliser, other.normaliser))
+    return all(torch.allclose(mine.float(), theirs.float(), rtol=1e-2, atol=1e-2) for mine, theirs in pairs)
+
+
+def _by_kernel(view: View) -> Call:
+    """By the kernel of our own, which knows all kinds of calls."""
+    inputs = view.inputs
+    query, key, value, sinks = inputs.query, inputs.key, inputs.value, inputs.sinks
     texts, heads, queries, width = query.shape
-    keys, sizes, tables = key.shape[2], launch.sizes, view.tables
-    first = place * sums.heads
-    lengths, table, peaks = launch.fetched(sums, first)
-    out = query.new_empty(texts, queries, heads, value.shape[-1])
-    normaliser = launch.empty(texts, heads, queries)
-    shares = launch.empty(texts, heads, queries) if launch.moved else normaliser
-    square = sizes["LINES"] * 2 * _SIDE
-    tiles = launch.empty(
-        texts, heads, launch.ways, launch.blocks, launch.tiles, square if launch.within else 0
-    )
-    sinks, root = view.inputs.sinks, launch.root
-    rank = 16 if root is None else root.coarse.shape[-1]
-    fused.attend[(launch.blocks, heads, texts)](
-        query, key, value, *view.pointers, _or(sinks, query), lengths, table, tables.real, tables.member,
-        *((query, query) if root is None else (root.coarse, root.fine)), _or(asked.residual, query), peaks,
-        out, normaliser, shares, sums.mass, sums.entropies, tiles, sums.given, sums.vectors,
+    keys, value_width = key.shape[2], value.shape[-1]
+    out = query.new_empty(texts, queries, heads, value_width)
+    normaliser = view.room(texts, heads, queries)
+    dims = {"DIM": _padded(width), "VALUE_DIM": _padded(value_width)}
+    widest = max(dims.values())
+    block = (128 if widest <= 128 else 64) if view.half else 32
+    step = (64 if widest <= 128 else 32) if view.half else 32
+    fused.attend[(-(-queries // block), heads, texts)](
+        query, key, value, *view.pointers, _or(sinks, query), out, normaliser,
         *query.stride(), *key.stride(), *value.stride(), *view.steps,
-        heads, key.shape[1], queries, keys, width, value.shape[-1], launch.tiles, rank, sums.lines, first,
-        view.inputs.scale, _cap(view.inputs),
-        **sizes, DIM=_padded(width), VALUE_DIM=_padded(value.shape[-1]), RANK=launch.rank_step(rank), **view.flags,
-        HAS_SINK=sinks is not None, WITHIN=launch.within, MOVED=launch.moved, GIVEN=root is not None,
-        HAS_RESIDUAL=asked.residual is not None, HALF=launch.half, EVEN=launch.even,
-        FULL=launch.even and not tables.padded, num_warps=4, num_stages=launch.stages,
-        **launch.registers,
+        heads, key.shape[1], queries, keys, width, value_width, inputs.scale, _cap(inputs),
+        BLOCK=block, KEYS=step, **dims, **view.flags(step), HAS_SINK=sinks is not None, WHOLE=view.whole,
+        num_warps=4, num_stages=(3 if widest <= 64 else 2) if view.half else 1,
     )  # fmt: skip
-    if tables.pairs is not None:
-        fused.folded[(-(-(queries + keys + 1) // _CHUNK), texts * heads * launch.ways)](
-            tiles, sums.diagonals, heads, sums.lines, first, queries, keys, launch.blocks, launch.tiles,
-            **sizes, CHUNK=_CHUNK, CAUSAL=view.flags["CAUSAL"], WAYS=launch.ways,
-        )  # fmt: skip
-        pairs = tables.pairs
-        chosen.pairs_of[(launch.parts, heads, texts)](
-            query, key, *view.pointers, normaliser, sums.fetched, shares, pairs.places, pairs.codes, pairs.starts,
-            sums.pairs, *query.stride(), *key.stride(), *view.steps, heads, key.shape[1], queries, keys, width,
-            sums.lines, first, view.inputs.scale, _cap(view.inputs), BLOCK=32, DIM=_padded(width),
-            MOVED=launch.moved, **view.flags,
-        )  # fmt: skip
     return Call(view, out, normaliser)
 
 
-_NARROW = 64
-"""Heads of no more than so many neurons leave registers free."""
-_CHUNK = 128
-"""How many offsets are added up together."""
-
-
-class _Launch:
-    """How a call is cut into blocks, and the launch before the main one."""
-
-    def __init__(self, view: View, asked: Asked) -> None:
-        self.view = view
-        query, key, value = view.inputs.query, view.inputs.key, view.inputs.value
-        self.root = asked.root
-        self.moved = asked.root is not None and asked.moved
-        self.within = view.tables.pairs is not None
-        self.half = query.dtype in _HALF
-        self.texts, self.queries, self.keys = len(query), query.shape[2], key.shape[2]
-        dim, value_dim = _padded(query.shape[-1]), _padded(value.shape[-1])
-        self.widest = max(dim, value_dim)
-        # As much as registers and shared memory hold.
-        block = 64 if self.half and self.widest <= 128 else 32
-        self.stages = 3 if self.half and self.widest <= 64 else 2 if self.half else 1
-        self.sizes = {"BLOCK": block, "LINES": max(16, 2 * block // _SIDE)}
-        self.blocks, self.tiles = -(-self.queries // block), -(-self.keys // block)
-        powers = dim == query.shape[-1] and value_dim == value.shape[-1]
-        self.even = powers and self.queries % block == 0 and self.keys % block == 0
-        self.ways = 2 if self.moved else 1
-        self.parts = min(16, max(2, self.keys // 32))  # into how many parts the pairs of a text are dealt
-
-    @property
-    def registers(self) -> dict[str, int]:
-        """How many registers a thread may have: with fewer than all, three blocks run side by side."""
-        return {"maxnreg": 168} if self.half and self.widest <= _NARROW else {}
-
-    def empty(self, *shape: int) -> Tensor:
-        """Room for numbers in float32."""
-        return torch.empty(shape, device=self.view.inputs.query.device, dtype=torch.float32)
-
-    def rank_step(self, rank: int) -> int:
-        """How many dimensions of a projection's root go together."""
-        return min(64 if self.half and self.widest <= 128 else 32, _padded(rank))
-
-    def fetched(self, sums: StackSums, first: int) -> tuple[Tensor, Tensor, Tensor]:
-        """Signed shares of the largest length that is fetched, the table of classes, and that length of each head.
-
-        Where nobody asks what is moved, signs and plain classes.
-        """
-        tables = self.view.tables
-        classes = tables.half_classes if self.half else tables.classes
-        if not self.moved:
-            return tables.signs, classes, tables.signs
-        assert self.root is not None
-        value = self.view.inputs.value
-        texts, groups, keys, width = value.shape
-        heads, _, rank = self.root.coarse.shape
-        signed, peaks = self.empty(texts, heads, keys), self.empty(texts, heads)
-        table = torch.empty(texts, heads, keys, _COLUMNS, device=value.device, dtype=classes.dtype)
-        fused.fetch_lengths[(heads, texts)](
-            value, tables.ordinary, tables.seen, classes, self.root.coarse, self.root.fine,
-            sums.fetched, peaks, signed, table, *value.stride(), heads, groups, keys, width, rank, sums.lines, first,
-            BLOCK=64 if self.half else 32, DIM=_padded(width), RANK=self.rank_step(rank), HALF=self.half,
+def _sum(call: Call, way: WaySums, tiling: Tiling, first: int, fetched: Tensor | None) -> None:
+    """All that measures ask of the weights of a call; with the lengths of what is `fetched`, by what heads move."""
+    view, tables = call.view, call.view.tables
+    query, key = view.inputs.query, view.inputs.key
+    texts, heads, queries, width = query.shape
+    keys, lines = key.shape[2], way.mass.shape[1]
+    blocks, tiles = tiling.counts(queries, keys)
+    within = tables.pairs is not None
+    nothing = tables.real  # a pointer where the kernel will not look
+    entries, counts = (nothing, nothing) if tables.pairs is None else tables.pairs.of(tiling)
+    diagonals = view.room(texts, heads, blocks, tiles, tiling.size if within else 0)
+    near = view.room(texts, heads, blocks, tiling.near, tiling.size if within else 0)
+    cut = {"WARPS": tiling.warps, "KEYS": tiling.keys, "FAR": FARTHEST, "NEAR": tiling.near}
+    flags = view.flags(tiling.keys)
+    full = view.whole and not tables.padded and queries % tiling.rows == 0
+    sums.summed[(blocks, heads, texts)](
+        query, key, *view.pointers, call.normaliser, _or(fetched, call.normaliser),
+        tables.ordinary_bits, tables.special_bits, tables.half_classes if view.half else tables.classes,
+        tables.asking, tables.member, entries, counts, way.mass, way.entropies, diagonals, near, way.pairs,
+        *query.stride(), *key.stride(), *view.steps,
+        heads, key.shape[1], queries, keys, width, tiles, lines, first, view.inputs.scale, _cap(view.inputs),
+        **cut, DIM=_padded(width), LINES=_padded(tiling.lines), CHUNK=max(tiling.threads, tiling.rows * tiling.keys // 16),
+        LANES=tiling.threads, **flags,
+        WITHIN=within, MOVED=fetched is not None, HALF=view.half, WHOLE=view.whole, EVEN=keys % tiling.keys == 0,
+        FULL=full,
+        num_warps=tiling.threads // 32, num_stages=_STAGES if view.half else 1,
+    )  # fmt: skip
+    if within:
+        offsets = min(_OFFSETS, _padded(queries + keys + 1))
+        sums.folded[(-(-(queries + keys + 1) // offsets), texts * heads)](
+            diagonals, near, way.diagonals, way.near, heads, lines, first, queries, keys, blocks, tiles,
+            **cut, CHUNK=offsets, CAUSAL=flags["CAUSAL"], num_warps=2,
         )  # fmt: skip
-        return signed, table, peaks
+
+
+def _give(call: Call, left: StackSums, first: int, root: Root, residual: Tensor | None) -> None:
+    """How long what heads give is."""
+    view, (texts, queries, heads, width) = call.view, call.output.shape
+    rank, block = root.coarse.shape[-1], _rows_together(call.view)
+    blocks = -(-queries // block)
+    fused.given_lengths[_dealt(heads, texts * blocks)](
+        call.output, view.tables.real, _or(residual, call.output), root.coarse, root.fine, left.given, left.vectors,
+        heads, queries, width, rank, left.lines, first, blocks, texts * blocks,
+        BLOCK=block, DIM=_padded(width), **_ranks(view, rank), HALF=view.half, HAS_RESIDUAL=residual is not None,
+        num_warps=2 if view.half and width <= _NARROW else 4,
+    )  # fmt: skip
+
+
+def _fetch(view: View, fetched: Tensor, first: int, root: Root) -> None:
+    """How long what heads fetch at each key is."""
+    value = view.inputs.value
+    texts, groups, keys, width = value.shape
+    heads, _, rank = root.coarse.shape
+    block = _rows_together(view)
+    blocks = -(-keys // block)
+    fused.fetch_lengths[_dealt(heads, texts * blocks)](
+        value, view.tables.seen, root.coarse, root.fine, fetched, *value.stride(),
+        heads, groups, keys, width, rank, fetched.shape[1], first, blocks, texts * blocks,
+        BLOCK=block, DIM=_padded(width), **_ranks(view, rank), HALF=view.half,
+    )  # fmt: skip
+
+
+def _dealt(heads: int, items: int) -> tuple[int, int]:
+    """How many programs go through items, for each head."""
+    return heads, max(1, min(items, _PROGRAMS // heads))
+
+
+def _rows_together(view: View) -> int:
+    """How many vectors go through a projection together."""
+    return 64 if view.half else 32
+
+
+def _ranks(view: View, rank: int) -> dict[str, int]:
+    """How many dimensions of a projection's root go together, and whether these are all."""
+    most = 64 if view.half and _padded(view.inputs.value.shape[-1]) <= 2 * _NARROW else 32
+    step = min(most, _padded(rank))
+    return {"RANK": step, "ONCE": step >= rank}
 
 
 def _padded(size: int) -> int:

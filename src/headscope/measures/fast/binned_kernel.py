@@ -60,6 +60,6 @@ def binned(
     out = torch.empty(parts, heads, count, width, device=rows.device, dtype=torch.float32)
     _binned_rows[(parts, heads)](
         rows, places, kinds, share, out, heads, lines, keys, texts * lines,
-        FARTHEST=farthest, BLOCK=width, KINDS=count, FAR=keys > farthest + 1,
+        FARTHEST=farthest, BLOCK=width, KINDS=count, FAR=keys > farthest + 1, num_warps=1,
     )  # fmt: skip
     return out.sum(0)[..., : 2 * farthest + 1].flatten(1)

@@ -22,7 +22,6 @@ from headscope.measures.reductions.one_pass import MapSums, SumsRoom, one_pass, 
 from headscope.measures.reductions.tokens import (
     FARTHEST,
     PAIR_PATTERNS,
-    PAIRS_TOGETHER,
     WINDOWS,
     KeyClass,
     QueryGroup,
@@ -38,7 +37,6 @@ from headscope.measures.reductions.tokens import (
 
 __all__ = [
     "FARTHEST",
-    "PAIRS_TOGETHER",
     "PAIR_PATTERNS",
     "WINDOWS",
     "KeyClass",

@@ -2,7 +2,7 @@
 
 from enum import IntEnum
 from functools import lru_cache
-from operator import itemgetter
+from importlib.util import find_spec
 
 import torch
 from torch import Tensor
@@ -57,8 +57,6 @@ PAIR_PATTERNS = (
     "induction",
     "duplicate_token",
 )
-PAIRS_TOGETHER = 1 << 24
-"""How many pairs of query and key are looked at together."""
 
 
 def ordinary_keys(tokens: TokenBatch) -> Tensor:
@@ -114,7 +112,7 @@ def group_weights(tokens: TokenBatch) -> Tensor:
     }
     members = torch.stack([groups[group] for group in QueryGroup], 1)  # (text, group, token)
     counts = members.sum(-1, keepdim=True)
-    pair = [QueryGroup.FIRST_TEXT, QueryGroup.SECOND_TEXT]
+    pair = slice(QueryGroup.FIRST_TEXT, QueryGroup.SECOND_TEXT + 1)
     counts[:, pair] = counts[:, pair].sum(1, keepdim=True)
     return members / counts.clamp_min(1)
 
@@ -155,27 +153,14 @@ def pattern_entries(tokens: TokenBatch) -> tuple[Tensor, Tensor]:
 
 
 def pattern_codes(tokens: TokenBatch) -> tuple[Tensor, Tensor]:
-    """(text, query, key) a bit for each pattern that points from the query at the key, and `pattern_queries`.
+    """(text, query, key) a bit for each pattern that points from the query at the key, and `pattern_queries`."""
+    if tokens.ids.device.type == "cuda" and find_spec("triton") is not None:
+        from headscope.measures.fast import codes_kernel  # noqa: PLC0415  (needs triton)
 
-    Some texts go together, since masks take many times the memory of their bits.
-    """
-    texts, length = tokens.ids.shape
-    step = max(1, PAIRS_TOGETHER // length**2)
-    short = tokens.map(_short)
-    codes, asking = [], []
-    for start in range(0, texts, step):
-        part = slice(start, start + step)
-        masks = pair_masks(short.map(itemgetter(part)))
-        bits = (masks.byte() << torch.arange(masks.shape[1], device=masks.device).byte()[:, None, None]).sum(
-            1
-        )
-        codes.append(bits.byte())
-        asking.append(masks.any(-1).sum(-1))
-    return torch.cat(codes), torch.cat(asking)
-
-
-def _short(values: Tensor) -> Tensor:
-    return values.int() if values.dtype == torch.int64 else values
+        return codes_kernel.pattern_codes(tokens, patterns=len(PAIR_PATTERNS))
+    masks = tokens.derive(pair_masks)  # (text, pattern, query, key)
+    bits = 1 << torch.arange(masks.shape[1], device=masks.device, dtype=torch.uint8)
+    return (masks * bits[:, None, None]).sum(1, dtype=torch.uint8), masks.any(-1).sum(-1)
 
 
 def pattern_queries(tokens: TokenBatch) -> Tensor:
