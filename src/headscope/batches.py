@@ -241,7 +241,7 @@ class MovedBatch(AttentionBatch):
     @cached_property
     def attention(self) -> Tensor:
         """(text, head, query, key) rows add up to 1; 0 where nothing is fetched."""
-        return _moved_shares(self.looked.attention, self.lengths)
+        return moved_shares(self.looked.attention, self.lengths)
 
     @property
     def dtype(self) -> torch.dtype:
@@ -258,15 +258,15 @@ class MovedBatch(AttentionBatch):
 
     def map_of(self, text: int) -> Tensor:
         """(head, query, key) the moved shares of one text."""
-        return _moved_shares(self.looked.map_of(text), self.lengths[text])
+        return moved_shares(self.looked.map_of(text), self.lengths[text])
 
     def rows(self, places: Tensor, texts: Tensor | None = None) -> Tensor:
         """(text, head, row, key) the moved shares of some queries."""
         lengths = self.lengths if texts is None else self.lengths[texts]
-        return _moved_shares(self.looked.rows(places, texts), lengths)
+        return moved_shares(self.looked.rows(places, texts), lengths)
 
 
-def _moved_shares(weights: Tensor, lengths: Tensor) -> Tensor:
+def moved_shares(weights: Tensor, lengths: Tensor) -> Tensor:
     """(..., head, query, key) weights times lengths (..., head, key), rows adding up to 1, 0 if nothing is fetched."""
     moved = weights * lengths[..., None, :]
     return moved / moved.sum(-1, keepdim=True).clamp_min(torch.finfo(moved.dtype).tiny)

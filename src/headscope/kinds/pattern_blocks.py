@@ -4,10 +4,14 @@ All are means over rectangles of a picture, or contrasts of such means: sums wit
 product takes them all.
 """
 
+from collections.abc import Sequence
 from functools import cache
+from importlib import import_module
+from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from headscope.kinds.pattern_maps import SIDE, share_distance
 
@@ -17,6 +21,9 @@ _CUTS = range(4, SIDE - 3)
 """Where a square may end and the next begin."""
 _SIZES = (SIDE // 2, SIDE // 4, SIDE // 8)
 _EDGE = 2
+
+Side = tuple[int, int]
+"""Where a side of a rectangle begins, and where it ends."""
 
 
 def block_numbers(weights: Tensor, bright: Tensor) -> Tensor:
@@ -100,11 +107,37 @@ def _mean_of(chosen: Tensor) -> Tensor:
     return (chosen / chosen.sum().clamp_min(1)).flatten()
 
 
-def _rectangle(rows: tuple[int, int], columns: tuple[int, int]) -> Tensor:
-    """(place,) weights of the mean from row to row and from column to column, without what is near the diagonal."""
+def _weights_of(rectangle: Sequence[int]) -> Tensor:
+    """(place,) weights of the mean over a rectangle, without what is near the diagonal."""
+    top, bottom, left, right = rectangle
     chosen = torch.zeros(SIDE, SIDE)
-    chosen[max(rows[0], 0) : rows[1], max(columns[0], 0) : columns[1]] = 1
+    chosen[top:bottom, left:right] = 1
     return _mean_of(chosen * (share_distance() > _MARGIN))
+
+
+def _rectangles(rows: Sequence[Side], columns: Sequence[Side]) -> Tensor:
+    """(cut, 4) the first row and that after the last, and the same of columns."""
+    return torch.tensor([[*rows, *columns] for rows, columns in zip(rows, columns, strict=True)]).clamp(
+        0, SIDE
+    )
+
+
+def _cut_rectangles(size: int) -> Tensor:
+    """(4, cut, 4) the squares before and after a cut, and the rectangles above and below."""
+    before, after = [(cut - size, cut) for cut in _CUTS], [(cut, cut + size) for cut in _CUTS]
+    pairs = ((before, before), (after, after), (before, after), (after, before))
+    return torch.stack([_rectangles(rows, columns) for rows, columns in pairs])
+
+
+def _edge_rectangles() -> Tensor:
+    """(2, 2, cut, 4) what lies on the inner and on the outer side of the edges of squares before and after a cut."""
+    inside, outside = [(cut - _EDGE, cut) for cut in _CUTS], [(cut, cut + _EDGE) for cut in _CUTS]
+    before = [(cut - SIDE // 3, cut) for cut in _CUTS]
+    after = [(cut, cut + SIDE // 3) for cut in _CUTS]
+    sides = ((before, inside, outside), (after, outside, inside))
+    return torch.stack(
+        [torch.stack([_rectangles(rows, one) for one in (inner, outer)]) for rows, inner, outer in sides]
+    )
 
 
 @cache
@@ -126,23 +159,18 @@ def _around() -> Tensor:
 @cache
 def _cut_weights(sizes: tuple[int, ...]) -> Tensor:
     """(place, size x 4 x cut) the squares before and after a cut, and the rectangles above and below."""
-    weights = []
-    for size in sizes:
-        parts = [((cut - size, cut), (cut, cut + size)) for cut in _CUTS]
-        weights += [_rectangle(before, before) for before, _ in parts]
-        weights += [_rectangle(after, after) for _, after in parts]
-        weights += [_rectangle(before, after) for before, after in parts]
-        weights += [_rectangle(after, before) for before, after in parts]
-    return torch.stack(weights, -1)
+    rectangles = torch.cat([_cut_rectangles(size).flatten(0, 1) for size in sizes])
+    return torch.stack([_weights_of(rectangle) for rectangle in rectangles.tolist()], -1)
 
 
 @cache
 def _edge_weights() -> Tensor:
     """(place, 2 x cut) by how much the inner side of a square's edge is brighter than the outer one."""
-    before = [((cut - SIDE // 3, cut), (cut - _EDGE, cut), (cut, cut + _EDGE)) for cut in _CUTS]
-    after = [((cut, cut + SIDE // 3), (cut, cut + _EDGE), (cut - _EDGE, cut)) for cut in _CUTS]
-    edges = [_rectangle(rows, inner) - _rectangle(rows, outer) for rows, inner, outer in before + after]
-    return torch.stack(edges, -1)
+    inner, outer = (
+        torch.stack([_weights_of(rectangle) for rectangle in side.flatten(0, 1).tolist()], -1)
+        for side in _edge_rectangles().unbind(1)
+    )
+    return inner - outer
 
 
 @cache
@@ -151,3 +179,21 @@ def _cut_shapes() -> Tensor:
     away = (share_distance() > _MARGIN).float()
     sides = [(torch.arange(SIDE) >= cut).float() * 2 - 1 for cut in _CUTS]
     return torch.stack([(_centred(side[:, None] * side * away) * away).flatten() for side in sides])
+
+
+@cache
+def block_tables() -> Any:
+    """All of this as the compiled loops are told."""
+    shapes, away = _cut_shapes(), (share_distance() > _MARGIN).float()
+    tables = (
+        _ring_weights().mT.contiguous(),
+        _around().flatten(),
+        away,
+        pad(away.double().cumsum(0).cumsum(1), (1, 0, 1, 0)),
+        torch.stack([_cut_rectangles(size) for size in _SIZES]),
+        _cut_rectangles(SIDE),
+        _edge_rectangles(),
+        shapes,
+        shapes.square().sum(-1),
+    )
+    return import_module("headscope.kinds.compiled").Blocks(*(table.numpy() for table in tables))

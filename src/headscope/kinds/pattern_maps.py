@@ -19,9 +19,9 @@ SIDE = 32
 REACH = 6
 """How far the band goes to either side of the diagonal, in tokens."""
 
-_BRIGHTEST = 0.002
+BRIGHTEST = 0.002
 """This share of the weights of a map is as bright as can be; the contact sheets have the same."""
-_FLAT = 4.0
+FLAT = 4.0
 """A weight this many times the even one is as bright as can be in an even map."""
 
 
@@ -74,9 +74,9 @@ def _is_token(lengths: Tensor, longest: int) -> Tensor:
 
 
 def _scale(maps: Tensor, lengths: Tensor) -> Tensor:
-    """(map,) the weight that only a share of _BRIGHTEST exceeds, estimated from SIDE queries evenly apart."""
+    """(map,) the weight that only a share of BRIGHTEST exceeds, estimated from SIDE queries evenly apart."""
     queries = _share_edges(lengths)[:, :-1]  # (map or 1, SIDE)
-    ranks = (_BRIGHTEST * SIDE * lengths).round().long().clamp_min(1)  # (map or 1,)
+    ranks = (BRIGHTEST * SIDE * lengths).round().long().clamp_min(1)  # (map or 1,)
     if len(lengths) == 1:
         some = maps.index_select(1, queries[0])  # (map, SIDE, key)
     else:
@@ -84,7 +84,7 @@ def _scale(maps: Tensor, lengths: Tensor) -> Tensor:
         some = maps[which, queries] * _is_token(lengths, maps.shape[-1])[:, None]
     highest = some.flatten(1).topk(int(ranks.max()), -1).values
     at_rank = highest.gather(-1, (ranks[:, None] - 1).expand(len(maps), 1))[:, 0]
-    return torch.maximum(at_rank, _FLAT / lengths)
+    return torch.maximum(at_rank, FLAT / lengths)
 
 
 def _band_places(lengths: Tensor, longest: int) -> tuple[Tensor, Tensor]:

@@ -6,6 +6,7 @@ How they were trained, on which maps, and how often they are right stands in tra
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import ClassVar, Self
 
@@ -14,11 +15,14 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
+from headscope.batches import moved_shares
 from headscope.errors import OptionError
-from headscope.kinds.pattern_maps import reduced
-from headscope.kinds.pattern_numbers import NUMBERS, numbers
+from headscope.kinds.pattern_blocks import block_tables
+from headscope.kinds.pattern_maps import BRIGHTEST, FLAT, reduced
+from headscope.kinds.pattern_numbers import NUMBERS, SHAPE, numbers
 from headscope.measures.base import PerTextMeasure, TextMean
-from headscope.types import AttentionBatch, LabelledArray
+from headscope.measures.fast import cpu
+from headscope.types import AttentionBatch, LabelledArray, MovedBatch
 
 PATTERNS = ("vertical", "diagonal", "vertical+diagonal", "block", "heterogeneous")
 """Attention to a few keys, to what is near, to both, within one's own part of the text, and none of these."""
@@ -51,6 +55,7 @@ class PatternClassifier:
 
     def __init__(self, networks: Sequence[PatternNetwork], facts: Mapping[str, str] | None = None) -> None:
         self.networks = [network.eval().requires_grad_(False) for network in networks]
+        self._vote = _Vote(self.networks)
         self.facts = dict(facts or {})
         """What the file says about itself: when and on what it was trained, and its scores."""
 
@@ -82,33 +87,73 @@ class PatternClassifier:
         save_file(tensors, str(path), metadata={**self.facts, "patterns": ",".join(PATTERNS)})
 
     @torch.no_grad()
-    def probabilities(self, maps: Tensor, lengths: Tensor | None = None) -> Tensor:
-        """(map, pattern) of maps (map, query, key), each with `lengths` (map,) tokens and padding on the right."""
+    def probabilities(
+        self, maps: Tensor, lengths: Tensor | None = None, fetched: Tensor | None = None
+    ) -> Tensor:
+        """(map, pattern) of maps (map, query, key), each with `lengths` (map,) tokens and padding on the right.
+
+        With the lengths of what is `fetched` (map, key), of what maps move.
+        """
         if maps.ndim != 3 or maps.shape[1] != maps.shape[2]:
             raise OptionError(f"patterns are for square maps (map, query, key), not for {tuple(maps.shape)}")
-        longest = maps.shape[-1]
         if lengths is None:
-            lengths = torch.full((len(maps),), longest)
-        lengths = lengths.to(maps.device)
-        order = lengths.argsort(stable=True)
-        at_once = max(_FEWEST_AT_ONCE, _WEIGHTS_AT_ONCE // longest**2)
-        probabilities = torch.zeros(len(maps), len(PATTERNS), device=maps.device)
-        for start in range(0, len(order), at_once):
-            some = order[start : start + at_once]
-            in_a_row = bool((some.diff() == 1).all())  # then they need not be copied
-            chosen = maps[int(some[0]) : int(some[-1]) + 1] if in_a_row else maps[some]
-            number = described(chosen, lengths[some])
-            probabilities[some] = torch.stack(
-                [network(number).softmax(-1) for network in self.networks]
-            ).mean(0)
-        return probabilities
+            lengths = torch.full((len(maps),), maps.shape[-1])
+        return self._vote(described(maps, lengths.to(maps.device), fetched))
 
 
-def described(maps: Tensor, lengths: Tensor) -> Tensor:
-    """(map, number) what the networks are given of maps (map, query, key) with `lengths` (map,) tokens."""
-    longest = int(lengths.max())
-    alike = bool((lengths == longest).all())
-    return numbers(reduced(maps[:, :longest, :longest].float(), lengths[:1] if alike else lengths))
+class _Vote:
+    """What a few networks say together, their layers side by side: a product for all in place of one for each."""
+
+    def __init__(self, networks: Sequence[PatternNetwork]) -> None:
+        states = [network.state_dict() for network in networks]
+        held = {name: torch.stack([state[name] for state in states]) for name in states[0]}
+        eps = next(layer.eps for layer in networks[0].decide if isinstance(layer, nn.BatchNorm1d))
+        scale = held["decide.0.weight"] / (held["decide.0.running_var"] + eps).sqrt()  # (network, number)
+        shift = held["decide.0.bias"] - held["decide.0.running_mean"] * scale
+        self.scale, self.shift = scale[:, None], shift[:, None]  # (network, 1, number)
+        weights = {name: tensor for name, tensor in held.items() if tensor.ndim == 3}  # (network, out, in)
+        self.layers = [
+            (tensor.mT, held[name.replace("weight", "bias")][:, None]) for name, tensor in weights.items()
+        ]
+
+    def __call__(self, numbers: Tensor) -> Tensor:
+        """(map, pattern) the mean of the networks' probabilities of numbers (map, number)."""
+        found = torch.addcmul(self.shift, numbers, self.scale)  # (network, map, number)
+        for place, (weight, bias) in enumerate(self.layers):
+            found = torch.baddbmm(bias, found.relu_() if place else found, weight)
+        return found.softmax(-1).mean(0)
+
+
+def described(maps: Tensor, lengths: Tensor, fetched: Tensor | None = None) -> Tensor:
+    """(map, number) what the networks are given of maps (map, query, key) with `lengths` (map,) tokens.
+
+    With the lengths of what is `fetched` (map, key), of what maps move: weights times these, rows adding up to 1.
+    """
+    if cpu.takes(maps):
+        return _described_by_loops(maps, lengths, fetched)
+    if fetched is not None:
+        maps = moved_shares(maps, fetched)
+    order = lengths.argsort(stable=True)
+    at_once = max(_FEWEST_AT_ONCE, _WEIGHTS_AT_ONCE // maps.shape[-1] ** 2)
+    found = torch.zeros(len(maps), NUMBERS, device=maps.device)
+    for start in range(0, len(order), at_once):
+        some = order[start : start + at_once]
+        own = lengths[some]
+        longest = int(own.max())
+        alike = bool((own == longest).all())
+        found[some] = numbers(reduced(maps[some, :longest, :longest].float(), own[:1] if alike else own))
+    return found
+
+
+def _described_by_loops(maps: Tensor, lengths: Tensor, fetched: Tensor | None) -> Tensor:
+    """The same by compiled loops."""
+    loops = import_module("headscope.kinds.compiled")
+    found = torch.zeros(len(maps), NUMBERS)
+    scaled = torch.zeros(0, 0) if fetched is None else fetched.contiguous()
+    given = (lengths.numpy(), scaled.numpy(), SHAPE, BRIGHTEST, FLAT, block_tables(), found.numpy())
+    flat = maps.detach().contiguous().numpy()
+    cpu.in_parts(len(maps), lambda first, last: loops.map_numbers(flat, first, last, *given))
+    return found
 
 
 @dataclass
@@ -133,10 +178,13 @@ class PatternShares(PerTextMeasure):
 
     def per_text(self, batch: AttentionBatch) -> tuple[Tensor, None]:
         """(text, head, pattern) 1 for the most probable pattern, 0 for the others."""
-        texts, heads = batch.attention.shape[:2]
+        looked, fetched = (
+            (batch.looked, batch.lengths.flatten(0, 1)) if isinstance(batch, MovedBatch) else (batch, None)
+        )
+        texts, heads = looked.attention.shape[:2]
         lengths = batch.queries.lengths.repeat_interleave(heads)  # (text * head,)
-        probable = _trained(batch.attention.device).probabilities(
-            batch.attention.flatten(0, 1), lengths.cpu()
+        probable = _trained(looked.attention.device).probabilities(
+            looked.attention.flatten(0, 1), lengths, fetched
         )
         return nn.functional.one_hot(probable.argmax(-1), len(PATTERNS)).reshape(texts, heads, -1), None
 

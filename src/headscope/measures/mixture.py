@@ -35,8 +35,8 @@ def _non_negative(products: Array, target: Array) -> Array:
             break
         free[best] = True
         while True:
-            wanted = np.zeros(size)
-            wanted[free] = np.linalg.lstsq(products[np.ix_(free, free)], target[free], rcond=1e-13)[0]
+            wanted, some = np.zeros(size), np.flatnonzero(free)
+            wanted[some] = np.linalg.lstsq(products[some[:, None], some], target[some], rcond=1e-13)[0]
             falling = free & (wanted <= 0)
             if not falling.any():
                 break

@@ -104,10 +104,9 @@ def find_patterns(
         duration=float(facts["duration_s"]),
         annotator="the pattern networks of headscope",
     )
-    moved = replace(source, options={**source.options, **weigh_option("moved")})
-    results = {
-        "looked": PatternsResult(model, source, measured),
-        "moved": PatternsResult(model, moved, measured),
-    }
     chosen: str = facts["options"]["weigh"]
-    return results[chosen] if chosen in results else replace(results["looked"], moved=results["moved"])
+    if chosen == "looked":
+        return PatternsResult(model, source, measured)
+    of_moved = replace(source, options={**source.options, **weigh_option("moved")})
+    moved = PatternsResult(model, of_moved, measured)
+    return moved if chosen == "moved" else PatternsResult(model, source, measured, moved)

@@ -1,6 +1,6 @@
 """Attention on a CPU with its sums in one pass, against attention in float64 and reductions in plain torch."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 import torch
@@ -137,6 +137,25 @@ def test_everything_is_what_float64_gives(case: Case, room: int, monkeypatch: py
             ours.double(), exact.rows(chosen.places, chosen.texts), atol=2e-5, rtol=1e-5
         )
     torch.testing.assert_close(whole.reduce(class_mass)[:, heads], found.reduce(class_mass))
+
+
+@pytest.mark.parametrize("room", [1, 1 << 20])
+def test_maps_that_were_taken_stay_as_they_are(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cpu, "SCORES", room)
+    case = Case()
+    queries, keys = case.sides()
+    inputs = case.inputs(queries, keys)
+    other = replace(inputs, query=-inputs.query)
+    exact = exact_weights(inputs) * queries.is_token[:, None, :, None]
+    stack = cpu.CompiledStack(case.grid, (queries, keys))
+    first = stack.layer(0, stack.attend(0, inputs), None)
+    text, attention = first.map_of(2), first.attention
+    second = stack.layer(1, stack.attend(1, inputs), None)
+    stack.attend(2, other)
+    for found in (attention, second.attention):  # taken while it was the last layer, and after
+        torch.testing.assert_close(found.double(), exact, atol=2e-5, rtol=1e-5)
+    for found in (text, second.map_of(2)):
+        torch.testing.assert_close(found.double(), exact[2], atol=2e-5, rtol=1e-5)
 
 
 def test_what_nobody_asked_for_is_computed_from_the_maps() -> None:

@@ -6,6 +6,7 @@ multiplied with the values. Maps of long texts are never in memory together.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import e, log2, prod
 from typing import Any
 
@@ -14,7 +15,7 @@ from torch import Tensor
 
 from headscope.batches import ALL_LAYERS, Carried, ChosenRows, TokenBatch
 from headscope.capture.call import AttentionInputs
-from headscope.capture.kernels.batch import NOTHING, Asked, FusedStack, is_plain
+from headscope.capture.kernels.batch import NOTHING, Asked, FusedBatch, FusedCall, FusedStack, is_plain
 from headscope.measures.fast import cpu
 from headscope.measures.reductions import MapSums, SumsRoom, token_tables
 from headscope.types import HeadGrid
@@ -38,6 +39,10 @@ class CompiledStack(FusedStack):
         self._rows = self._places_of_rows()
         self._sums: SumsRoom | None = None
         self._room = torch.empty(0)
+        self._maps: Tensor | None = (
+            None  # (text, head, query, key) of the last layer, if they are there together
+        )
+        self._last: CompiledCall | None = None
         self._given: Tensor | None = None  # (text, head, 4)
         self._fetched: Tensor | None = None  # (text, head, key)
 
@@ -55,7 +60,20 @@ class CompiledStack(FusedStack):
         if asked.root is not None and self._given is not None:
             vectors = output @ asked.root.coarse
             cpu.given_sums(vectors, self._tokens.kinds, asked.residual, first, self._given)
-        return CompiledCall(inputs, output.transpose(1, 2).contiguous())  # some models view it
+        self._last = CompiledCall(inputs, output.transpose(1, 2).contiguous())  # some models view it
+        return self._last
+
+    def layer(self, layer: int, call: FusedCall, carried: Carried | None) -> "CompiledBatch":
+        """One layer by itself, for who looks at maps."""
+        return CompiledBatch(layer, self, call, carried)
+
+    def maps_of(self, call: FusedCall) -> Tensor | None:
+        """(text, head, query, key) the weights of the last call; None where they are not in memory together."""
+        return self._maps if call is self._last else None
+
+    def let_go(self) -> None:
+        """Leave the maps of the last call to who asked for them: the next has room of its own."""
+        self._room, self._maps = torch.empty(0), None
 
     def left(self, layer: int) -> "_Left":
         """What is left of one layer, or of ALL_LAYERS."""
@@ -95,6 +113,7 @@ class CompiledStack(FusedStack):
             base = block.texts.start * heads + block.heads.start
             cpu.map_sums(maps, base, first, heads, scores.told, lengths, self._tokens, into, self._rows)
             torch.bmm(products, value[block.units], out=output[block.units])
+            self._maps = products.view(texts, heads, queries, keys) if len(asking) == len(query) else None
         return output.view(texts, heads, queries, -1)
 
     def _scores(self, inputs: AttentionInputs) -> "_Scores":
@@ -178,6 +197,28 @@ class CompiledCall:
     def rows(self, places: Tensor, texts: Tensor | None = None) -> Tensor:
         """(text, head, row, key) the weights of the queries at `places` (text, row) of all or some `texts`."""
         return self.inputs.weights_of(places, texts)
+
+
+class CompiledBatch(FusedBatch):
+    """One layer of a stack, whose maps need not be computed again while it is the last."""
+
+    stack: CompiledStack
+
+    @cached_property
+    def attention(self) -> Tensor:
+        """(text, head, query, key) the whole maps."""
+        maps = self.stack.maps_of(self.call)
+        if maps is None:
+            return super().attention
+        self.stack.let_go()
+        return (
+            maps if self.queries.is_full else maps.masked_fill_(~self.queries.is_token[:, None, :, None], 0)
+        )
+
+    def map_of(self, text: int) -> Tensor:
+        """(head, query, key) the attention of one text."""
+        maps = self.stack.maps_of(self.call)
+        return super().map_of(text) if maps is None else maps[text].clone()
 
 
 @dataclass(frozen=True)
