@@ -85,9 +85,9 @@ class Attention:
         self.keys = key.shape[2]
         if plain is None:
             plain = inputs.mask is not None and is_plain(inputs, sides, causal=causal)
-        self.plain = plain
+        self.plain = plain and (not causal or self.queries == self.keys)
         # Padding is on the right: who sees nothing ahead sees none of it.
-        self.causal = plain and causal and self.queries == self.keys
+        self.causal = self.plain and causal
 
     def blocks(self) -> Iterator[slice]:
         """All queries, some at a time."""
@@ -123,11 +123,8 @@ class Attention:
         others = (inputs.position_bias, inputs.soft_cap, inputs.sinks)
         if any(other is not None for other in others) or inputs.query.device.type not in _FUSED:
             return None
-        if (
-            not self.plain
-            and inputs.mask is not None
-            and not self.sides[1].derive(_Hiding).alone(inputs.mask)
-        ):
+        hiding = self.sides[1].derive(_Hiding)
+        if not (self.plain or inputs.mask is None or hiding.alone(inputs.mask)):
             return None
         bias, width = self._bias(), inputs.value.shape[-1] + self._table.shape[-1]
         columns = width + self.ways * inputs.key.shape[-1]
@@ -212,7 +209,8 @@ class Attention:
             self.inputs.scale * torch.linalg.vecdot(query, each) - total * normaliser
             for each, total in zip(keys, totals, strict=False)
         ]
-        return Found(output, sums, torch.stack(logarithms), normaliser)
+        # Copies: views would keep all that came out of the call.
+        return Found(output.contiguous(), sums.contiguous(), torch.stack(logarithms), normaliser)
 
 
 def _on_gpu(
