@@ -174,7 +174,8 @@ class _Places:
         self.by_offset[way] += torch.stack([shares.diagonal(each, 2, 3).sum(-1) for each in near], -1)
         bits = torch.arange(len(PAIR_PATTERNS), device=shares.device, dtype=torch.uint8)
         points = ((self.codes[:, rows, :seen, None] >> bits) & 1).float()  # (text, row, key, pattern)
-        self.by_pattern[way] += shares.flatten(2) @ points.flatten(1, 2)
+        # Row by row, then over rows: one sum of a million weights in float32 would lose a digit.
+        self.by_pattern[way] += (shares.transpose(1, 2) @ points).sum(1)
 
 
 def _reduced(attention: Attention) -> tuple[Found, tuple[MapSums, ...]]:
