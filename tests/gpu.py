@@ -8,16 +8,22 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
 import torch
+from tests.helpers import plain_torch
 from tests.helpers.fused import CASES, LARGE_CASES, ON_GPU, check
 
-ALL = {**CASES, **LARGE_CASES}
+ALL = {
+    f"{road}: {name}": (check_case, case)
+    for road, check_case in (("triton", check), ("torch alone", plain_torch.check))
+    for name, case in {**CASES, **LARGE_CASES}.items()
+}
 WORKERS = 8  # each case is compiled first, which takes most of the time
 
 
 def failure(name: str) -> str | None:
     """Why a case fails, in a line; None where it passes."""
     try:
-        check(ALL[name])
+        check_case, case = ALL[name]
+        check_case(case)
     except Exception as error:  # a compiler, a driver, a number: all are failures of the case
         return f"FAILED {name}: {type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
     return None

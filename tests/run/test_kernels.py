@@ -7,8 +7,10 @@ from tests.helpers.tiny import tinier, tiny
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 from transformers.models.bert import modeling_bert
 
+import headscope as hs
 from headscope.capture import observe, survey
 from headscope.capture.kernels.batch import FusedStack, WholeBatch
+from headscope.capture.kernels.plain_torch import TorchStack
 from headscope.errors import CaptureError
 from headscope.measures import MEASURES
 from headscope.measures.reductions import near_diagonals
@@ -29,15 +31,24 @@ PAIRS = [
 ]
 
 
-@pytest.fixture(params=["cpu", pytest.param("gpu", marks=pytest.mark.slow)])
+@pytest.fixture(params=["cpu", "torch", pytest.param("gpu", marks=pytest.mark.slow)])
 def road(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Kernels for a CPU, or those for a GPU, which are interpreted on a CPU."""
+    """Kernels for a CPU, those for a GPU, which are interpreted on a CPU, or torch's own for a GPU without Triton."""
+    if request.param == "torch":
+        by_torch(monkeypatch)
+        return "torch"
     pytest.importorskip({"cpu": "numba", "gpu": "triton"}[request.param])
     if request.param == "gpu":
         from headscope.capture.kernels.gpu import TritonStack
 
         monkeypatch.setattr("headscope.capture.kernels.stack_for", lambda device: TritonStack)
     return str(request.param)
+
+
+def by_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a GPU without Triton does, on a CPU."""
+    monkeypatch.setattr("headscope.capture.kernels.stack_for", lambda device: TorchStack)
+    monkeypatch.setattr("headscope.run.kernels.is_compiled", lambda: True)
 
 
 CAP = 2e3
@@ -51,7 +62,7 @@ def counted(model: Model, *, kernels: bool) -> Measures:
     states = Measures.of(capture, weighing.kinds, weigh=weighing.weigh)
     watch = Watch(capture, carrier=weighing.carrier)
     watch.kernels = kernels_note(watch, wanted=kernels, faithful=False)
-    assert (watch.kernels == USED) == kernels, watch.kernels
+    assert watch.by_kernels == kernels, watch.kernels
     encoder = watch.encoder(48)
     states.update(watch, watch.batch([encoder.encode(pair) for pair in PAIRS]))
     return states
@@ -146,6 +157,21 @@ def test_without_numba_the_model_computes_its_own_attention(monkeypatch: pytest.
     monkeypatch.setattr("headscope.run.kernels.is_compiled", lambda: False)
     note = kernels_note(Watch(survey(tiny("bert"))), wanted=True, faithful=False)
     assert note == "not used: numba is not installed (pip install 'headscope[fast]')"
+
+
+def test_a_gpu_needs_no_triton(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("headscope.capture.kernels.find_spec", lambda name: None)
+    assert _out_of_reach(torch.device("cuda"), torch.bfloat16) is None
+
+
+def test_the_note_says_that_torchs_own_attention_was_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    by_torch(monkeypatch)
+    atlas = hs.analyze(
+        tinier("bert"), [("The cat sat.", "It sat.")], max_length=48, measures=["entropy"], sentences=0
+    )
+    assert atlas.provenance["options"]["kernels"] == (
+        "used (torch's own attention and sums by blocks: triton is not installed)"
+    )
 
 
 def test_a_nan_is_told_of_when_the_batches_are_through(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from headscope.capture import Capture
 from headscope.errors import OptionError
 from headscope.measures import Measure
 from headscope.run.profile import MODEL, OFF, Profile
-from headscope.run.watch import USED, Watch, sides_of
+from headscope.run.watch import Watch, sides_of
 from headscope.text.batching import TextBatch
 from headscope.types import AttentionBatch, HeadGrid, LabelledArray, StackName, Weigh
 
@@ -63,7 +63,7 @@ class Measures:
     def update(self, watch: Watch, batch: TextBatch, profile: Profile = OFF) -> None:
         """Show a batch to the model, and count what its heads do; a `profile` is told where the time goes."""
 
-        at_once = watch.kernels == USED
+        at_once = watch.by_kernels
 
         def counts(measure: Measure, seen: AttentionBatch) -> bool:
             """Whether the measure takes this batch: one layer of it, or all at once where they are shown so too."""

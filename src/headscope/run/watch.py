@@ -103,7 +103,7 @@ class Watch:
         self._running: Callable[[Inputs], None] | None = None
         self._turn: _Turn | None = None
         self.kernels = "not used"
-        """`USED` once the kernels are proved for this model, or why not."""
+        """`USED` once the kernels are proved for this model, with what is to be said of them, or why not."""
 
     @property
     def layout(self) -> Layout:
@@ -177,10 +177,15 @@ class Watch:
                 earlier.check()
 
     @property
+    def by_kernels(self) -> bool:
+        """Whether the kernels are proved for this model."""
+        return self.kernels.startswith(USED)
+
+    @property
     def has_lanes(self) -> bool:
         """Whether batches may go through copies of the network side by side: on a CPU, if nobody has changed it."""
         on_cpu = self.model.device.type == "cpu"
-        return self.kernels == USED and on_cpu and not any(map(_is_changed, self.model.network.modules()))
+        return self.by_kernels and on_cpu and not any(map(_is_changed, self.model.network.modules()))
 
     def beside(self) -> "Watch":
         """The same for another thread: a network of its own, that shares the weights."""
@@ -191,7 +196,7 @@ class Watch:
     @contextmanager
     def running(self) -> Iterator[None]:
         """Inside, batches go through the kernels without a stop: a nan is told of a batch later, or on leaving."""
-        if self.kernels != USED:
+        if not self.by_kernels:
             yield
             return
 

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol, TypeVar
+from typing import ClassVar, Protocol, TypeVar
 
 import torch
 from torch import Tensor
@@ -24,8 +24,8 @@ from headscope.measures.loudness import given_sums
 from headscope.measures.reductions import MapSums, one_pass
 from headscope.types import HeadGrid
 
-# A mask is so far below 0 where a key is hidden, in any precision.
-_HIDDEN = -1e4
+HIDDEN = -1e4
+"""A mask is so far below 0 where a key is hidden, in any precision."""
 _HALF = (torch.float16, torch.bfloat16)
 
 T = TypeVar("T")
@@ -165,6 +165,8 @@ class WholeBatch(FusedBatch):
 class FusedStack(ABC):
     """A stack's layers on one batch, gathered until the last."""
 
+    note: ClassVar[str] = ""
+    """What is to be said where it is used, behind that it is."""
     chosen: dict[int, Tensor]  # by who holds the places of rows that were asked for: (text, head, row, key)
 
     def __init__(
@@ -228,5 +230,5 @@ def _hides_what_it_should(
     visible = keys.is_token[:, None, None, :].expand(-1, -1, inputs.query.shape[2], -1)
     if causal:
         visible = visible.tril(count - inputs.query.shape[2])
-    as_told = torch.where(visible, mask == 0, mask < _HIDDEN)
+    as_told = torch.where(visible, mask == 0, mask < HIDDEN)
     return bool((as_told | ~queries.is_token[:, None, :, None]).all())
