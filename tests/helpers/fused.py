@@ -74,8 +74,9 @@ class Case:
         classes = ((torch.rand(texts, keys, 8) < 0.3) & is_key[..., None]).float()
         ordinary = (torch.rand(texts, keys) < 0.7) & is_key
         member = torch.rand(texts, 8, queries) * real[:, None]
+        windows = torch.randint(0, 17, (texts, queries + keys + 1), dtype=torch.int32)
         tables = TokenTables(
-            *(tensor.to(DEVICE) for tensor in (classes, ordinary, is_key, real, member)),
+            *(tensor.to(DEVICE) for tensor in (classes, ordinary, is_key, real, member, windows)),
             made_pairs(real, is_key, self.pairs) if queries == keys else None,
             padded=not bool(is_key.all() and real.all()),
         )
@@ -90,6 +91,13 @@ def exact_diagonals(weights: Tensor, tables: TokenTables, kept: Tensor) -> Tenso
     offset = torch.arange(keys, device=DEVICE) - torch.arange(queries, device=DEVICE)[:, None]
     diagonals = weights.new_zeros(*weights.shape[:2], queries + keys + 1)
     return diagonals.index_add_(2, (offset + queries).flatten(), counted.flatten(2))
+
+
+def around_middle(diagonals: Tensor) -> Tensor:
+    """(text, head, offset + FARTHEST) those around the middle one, 0 past the ends."""
+    room = torch.nn.functional.pad(diagonals, (FARTHEST, FARTHEST))
+    middle = room.shape[-1] // 2
+    return room[..., middle - FARTHEST : middle + FARTHEST + 1]
 
 
 def made_pairs(real: Tensor, is_key: Tensor, share: float) -> PairLists:
@@ -120,11 +128,12 @@ def check_sums(left: StackSums, view: View, way: int, weights: Tensor, bar: floa
     assert_near("entropy", sums.entropies.sum(2), expected, bar)
     if tables.pairs is None:
         return
-    assert_near("diagonals", sums.diagonals, exact_diagonals(weights, tables, tables.ordinary), bar)
+    diagonals = exact_diagonals(weights, tables, tables.ordinary)
+    windows = torch.nn.functional.one_hot(tables.windows.long(), 32).double()
+    assert_near("windows", sums.windows.sum(2), diagonals @ windows, bar)
+    assert_near("close", sums.close, around_middle(diagonals), bar)
     special = exact_diagonals(weights, tables, tables.seen & ~tables.ordinary)
-    around = torch.nn.functional.pad(special, (FARTHEST, FARTHEST))
-    middle = around.shape[-1] // 2
-    assert_near("near", sums.near, around[..., middle - FARTHEST : middle + FARTHEST + 1], bar)
+    assert_near("near", sums.near, around_middle(special), bar)
     assert_near("pairs", sums.pairs.sum(2), exact_pair_sums(weights, tables.pairs), bar)
 
 

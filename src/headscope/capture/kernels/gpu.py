@@ -11,7 +11,7 @@ from headscope.capture.call import AttentionInputs
 from headscope.capture.kernels.batch import NOTHING, Asked, FusedBatch, FusedStack, is_plain
 from headscope.capture.kernels.launch import Call, PairLists, StackSums, TokenTables, View, attend
 from headscope.measures.reductions import (
-    FARTHEST,
+    WINDOWS,
     PAIR_PATTERNS,
     KeyClass,
     MapSums,
@@ -20,7 +20,7 @@ from headscope.measures.reductions import (
     group_weights,
     ordinary_keys,
     pattern_codes,
-    window_table,
+    window_of_offsets,
 )
 from headscope.types import HeadGrid
 
@@ -48,8 +48,8 @@ class _Left:
         left, (queries, keys) = self._left.ways[way], self._sides
         by_distance = by_offset = by_pattern = None
         if queries is keys:  # distances and patterns mean nothing between two texts
-            by_distance = left.diagonals @ keys.derive(window_table).float()
-            by_offset = left.near + _near(left.diagonals, queries)
+            by_distance = left.windows.sum(2)[..., : 1 + WINDOWS]
+            by_offset = left.close + left.near
             by_pattern = left.pairs.sum(2)[..., :_PATTERNS]
         groups = len(QueryGroup)
         return MapSums(
@@ -100,17 +100,6 @@ class TritonStack(FusedStack):
         return _Left(self.sums if layer == ALL_LAYERS else self.sums.of_layer(layer), self.sides)
 
 
-def _near(diagonals: Tensor, tokens: TokenBatch) -> Tensor:
-    """(..., offset) the diagonals (..., offset + queries) up to FARTHEST from the middle one; 0 past the ends."""
-    room = (
-        torch.nn.functional.pad(diagonals, (FARTHEST, FARTHEST))
-        if tokens.ids.shape[1] < FARTHEST
-        else diagonals
-    )
-    middle = room.shape[-1] // 2
-    return room[..., middle - FARTHEST : middle + FARTHEST + 1]
-
-
 def _pairs(tokens: TokenBatch) -> PairLists:
     """The pairs that named patterns point at."""
     return PairLists(tokens.derive(pattern_codes)[0].contiguous())
@@ -138,6 +127,7 @@ class _Tables:
                 keys.is_token.contiguous(),
                 queries.is_token.contiguous(),
                 member.contiguous(),
+                keys.derive(window_of_offsets).int() if queries is keys else member,
                 keys.derive(_pairs) if queries is keys else None,
                 padded=not (queries.is_full and keys.is_full),
             )

@@ -16,6 +16,7 @@ _HALF = (torch.float16, torch.bfloat16)
 _CLASSES, _GROUPS, _PATTERNS = sums.CLASSES.value, sums.GROUPS.value, sums.PATTERNS.value
 _SIDE, _TALL, _DIAGONALS = sums.SIDE.value, sums.TALL.value, sums.DIAGONALS.value
 _OFFSETS = 512  # so many offsets are added up together
+_WINDOWS = 32  # room for so many windows of distance
 _STAGES = 3
 _NARROW = 64
 _PROGRAMS = 2048  # so many keep a GPU busy
@@ -93,6 +94,7 @@ class TokenTables:
     seen: Tensor  # (text, key)
     real: Tensor  # (text, query)
     member: Tensor  # (text, 8, query) what a query counts in the mean over each group
+    windows: Tensor  # (text, offset + queries) where an offset counts by distance; empty between two texts
     pairs: PairLists | None  # None between two texts
     padded: bool  # whether any key or query is padding
 
@@ -185,8 +187,9 @@ class WaySums:
 
     mass: Tensor  # (text, head, block, group, class) of groups of queries to classes of keys
     entropies: Tensor  # (text, head, block, group) in nats
-    diagonals: Tensor  # (text, head, offset + queries) of ordinary keys
-    near: Tensor  # (text, head, offset + FARTHEST) of all other keys
+    windows: Tensor  # (text, head, part, window) of ordinary keys, by distance; room for 32
+    close: Tensor  # (text, head, offset + FARTHEST) of ordinary keys
+    near: Tensor  # likewise, of all other keys
     pairs: Tensor  # (text, head, block, pattern)
 
     def __init__(self, view: View, lines: int, blocks: int) -> None:
@@ -194,8 +197,12 @@ class WaySums:
         within = view.tables.pairs is not None
         self.mass = view.room(texts, lines, blocks, _GROUPS, _CLASSES)
         self.entropies = view.room(texts, lines, blocks, _GROUPS)
-        self.diagonals = view.room(texts, lines, queries + keys + 1 if within else 0)
-        self.near = view.room(texts, lines, 2 * FARTHEST + 1 if within else 0)
+        parts = -(-(queries + keys + 1) // _offsets_together(queries, keys))
+        offsets = 2 * FARTHEST + 1 if within else 0
+        self.windows = view.room(texts, lines, parts, _WINDOWS if within else 0)
+        # What lies past the end of a short text is nobody's to write.
+        self.close = torch.zeros(texts, lines, offsets, device=view.inputs.query.device)
+        self.near = view.room(texts, lines, offsets)
         self.pairs = view.room(texts, lines, blocks, _PATTERNS if within else 0)
 
 
@@ -392,10 +399,10 @@ def _sum(call: Call, way: WaySums, tiling: Tiling, first: int, fetched: Tensor |
         num_warps=tiling.threads // 32, num_stages=_STAGES if view.half else 1,
     )  # fmt: skip
     if within:
-        offsets = min(_OFFSETS, _padded(queries + keys + 1))
-        sums.folded[(-(-(queries + keys + 1) // offsets), texts * heads)](
-            diagonals, near, way.diagonals, way.near, heads, lines, first, queries, keys, blocks, tiles,
-            **cut, CHUNK=offsets, CAUSAL=flags["CAUSAL"], num_warps=2,
+        sums.folded[(way.windows.shape[2], texts * heads)](
+            diagonals, near, tables.windows, way.windows, way.close, way.near,
+            heads, lines, first, queries, keys, blocks, tiles, **cut, CHUNK=_offsets_together(queries, keys),
+            WINDOWS=_WINDOWS, CAUSAL=flags["CAUSAL"], num_warps=2,
         )  # fmt: skip
 
 
@@ -424,6 +431,11 @@ def _fetch(view: View, fetched: Tensor, first: int, root: Root) -> None:
         heads, groups, keys, width, rank, fetched.shape[1], first, blocks, texts * blocks,
         BLOCK=block, DIM=_padded(width), **_ranks(view, rank), HALF=view.half,
     )  # fmt: skip
+
+
+def _offsets_together(queries: int, keys: int) -> int:
+    """How many offsets are added up together."""
+    return min(_OFFSETS, _padded(queries + keys + 1))
 
 
 def _dealt(heads: int, items: int) -> tuple[int, int]:

@@ -281,20 +281,30 @@ def summed(
 
 @triton.jit
 def folded(
-    diagonals, near, sums, near_sums, heads, lines, first, queries, keys, blocks, tiles,
+    diagonals, near, windows, by_window, close, near_sums, heads, lines, first, queries, keys, blocks, tiles,
     WARPS: tl.constexpr, KEYS: tl.constexpr, FAR: tl.constexpr, NEAR: tl.constexpr, CHUNK: tl.constexpr,
-    CAUSAL: tl.constexpr,
+    WINDOWS: tl.constexpr, CAUSAL: tl.constexpr,
 ):  # fmt: skip
-    """(text, head; offset + queries) the diagonals of all tiles, added up in one order, and those near the middle one."""
+    """The diagonals of all tiles, added up in one order: by window of distance, and each of those near the middle one.
+
+    `windows` (text, offset + queries) says where an offset counts in `by_window` (text, head, chunk; window); `close`
+    and `near_sums` (text, head, offset + FAR) are of ordinary keys and of all others.
+    """
     chunk, line = tl.program_id(0), tl.program_id(1).to(tl.int64)
-    own = line // heads * lines + first + line % heads
+    text = line // heads
+    own = text * lines + first + line % heads
     width = queries + keys + 1
     places = chunk * CHUNK + tl.arange(0, CHUNK)
+    offsets = places - queries
     total = _gathered(
-        diagonals, line, places - queries, places < width, queries, keys, blocks, tiles, tiles,
+        diagonals, line, offsets, places < width, queries, keys, blocks, tiles, tiles,
         WARPS, KEYS, FAR, CHUNK, CAUSAL, False,
     )  # fmt: skip
-    tl.store(sums + own * width + places, total, mask=places < width)
+    window = tl.load(windows + text * width + places, mask=places < width, other=WINDOWS)
+    every = tl.arange(0, WINDOWS)
+    counted = tl.where(window[:, None] == every[None, :], total[:, None], 0.0)
+    tl.store(by_window + (own * tl.num_programs(0) + chunk) * WINDOWS + every, tl.sum(counted, 0))
+    tl.store(close + own * (2 * FAR + 1) + offsets + FAR, total, mask=(offsets >= -FAR) & (offsets <= FAR))
     if chunk == 0:
         offsets = tl.arange(0, 4 * FAR) - FAR
         total = _gathered(

@@ -32,6 +32,7 @@ from headscope.measures.reductions.tokens import (
     pattern_codes,
     pattern_queries,
     picked,
+    window_of_offsets,
     window_table,
 )
 
@@ -63,5 +64,6 @@ __all__ = [
     "row_scale",
     "token_tables",
     "window_sums",
+    "window_of_offsets",
     "window_table",
 ]
