@@ -306,12 +306,12 @@ def folded(
     tl.store(by_window + (own * tl.num_programs(0) + chunk) * WINDOWS + every, tl.sum(counted, 0))
     tl.store(close + own * (2 * FAR + 1) + offsets + FAR, total, mask=(offsets >= -FAR) & (offsets <= FAR))
     if chunk == 0:
-        offsets = tl.arange(0, 4 * FAR) - FAR
-        total = _gathered(
-            near, line, offsets, offsets <= FAR, queries, keys, blocks, tiles, NEAR,
+        around = tl.arange(0, 4 * FAR) - FAR
+        others = _gathered(
+            near, line, around, around <= FAR, queries, keys, blocks, tiles, NEAR,
             WARPS, KEYS, FAR, 4 * FAR, CAUSAL, True,
         )  # fmt: skip
-        tl.store(near_sums + own * (2 * FAR + 1) + offsets + FAR, total, mask=offsets <= FAR)
+        tl.store(near_sums + own * (2 * FAR + 1) + around + FAR, others, mask=around <= FAR)
 
 
 @triton.jit
