@@ -19,7 +19,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from transformers import AttentionInterface, AttentionMaskInterface, PreTrainedModel
-from transformers.masking_utils import bidirectional_mask_function, causal_mask_function, eager_mask
+from transformers.masking_utils import (
+    bidirectional_mask_function,
+    causal_mask_function,
+    eager_mask,
+    sdpa_mask,
+)
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from headscope.capture.call import AttentionCall, AttentionInputs
@@ -325,12 +330,16 @@ _HIDING = {causal_mask_function: "padding and what lies ahead", bidirectional_ma
 
 def _mask(*positional: Any, **options: Any) -> Tensor | None:
     """The mask of eager functions, which says what it hides where that is known: an accelerator need not stop to look."""
-    given = options.get("attention_mask")
-    if isinstance(given, Tensor) and given.is_cuda:
-        options["allow_is_bidirectional_skip"] = False  # it would be looked at for that
-    mask: Tensor | None = eager_mask(*positional, **options)
-    if mask is not None:
-        mask.hides = _HIDING.get(options.get("mask_function"))  # type: ignore[attr-defined]  # read in kernels/batch.py
+    given, hides = options.get("attention_mask"), _HIDING.get(options.get("mask_function"))
+    if not isinstance(given, Tensor) or not given.is_cuda or hides is None:
+        return eager_mask(*positional, **options)
+    digits = options.pop("dtype", torch.float32)
+    # transformers would look whether it can leave the mask out, and fetch a 0 from the host.
+    seen = sdpa_mask(
+        *positional, **{**options, "allow_is_causal_skip": False, "allow_is_bidirectional_skip": False}
+    )
+    mask = seen.new_zeros(seen.shape, dtype=digits).masked_fill_(~seen, torch.finfo(digits).min)
+    mask.hides = hides  # read in kernels/batch.py
     return mask
 
 

@@ -58,9 +58,9 @@ def rows_of(
 @triton.jit
 def listed(
     codes, entries, counts, queries, keys, tiles,
-    WARPS: tl.constexpr, KEYS: tl.constexpr, SIDE: tl.constexpr, TALL: tl.constexpr,
+    WARPS: tl.constexpr, KEYS: tl.constexpr, CHUNK: tl.constexpr, SIDE: tl.constexpr, TALL: tl.constexpr,
 ):  # fmt: skip
-    """(text, block, tile; entry) the pairs of a tile that any pattern points at: place in the tile, and bits of `codes`.
+    """(text, block, tile; entry) pairs of a tile that any pattern points at, CHUNK at most: place in the tile, and bits.
 
     `codes` (text, query, key) has a bit for each pattern; `counts` (text, block, tile) says how many entries there are.
     Places are in the order in which `sums.summed` lays a tile flat.
@@ -78,5 +78,5 @@ def listed(
     is_listed = (code != 0).to(tl.int32)
     number = (text * tl.num_programs(1) + block) * tiles + tile
     after = tl.cumsum(is_listed, 0)
-    tl.store(entries + number * (ROWS * KEYS) + after - 1, flat | (code << 16), mask=is_listed != 0)
+    tl.store(entries + number * CHUNK + after - 1, flat | (code << 16), mask=(is_listed != 0) & (after <= CHUNK))
     tl.store(counts + number, tl.sum(is_listed, 0))

@@ -10,6 +10,7 @@ from torch import Tensor
 from headscope.capture.call import AttentionInputs
 from headscope.capture.kernels import chosen, fused, sums
 from headscope.capture.kernels.batch import NOTHING, Asked, Root
+from headscope.capture.kernels.launching import Launcher
 from headscope.measures.reductions import FARTHEST
 
 _HALF = (torch.float16, torch.bfloat16)
@@ -19,7 +20,9 @@ _OFFSETS = 512  # so many offsets are added up together
 _WINDOWS = 32  # room for so many windows of distance
 _STAGES = 3
 _NARROW = 64
-_PROGRAMS = 2048  # so many keep a GPU busy
+_ATTEND, _FETCHED, _GIVEN = map(Launcher, (fused.attend, fused.fetch_lengths, fused.given_lengths))
+_SUMMED, _FOLDED, _ROWS_OF, _LISTED = map(Launcher, (sums.summed, sums.folded, chosen.rows_of, chosen.listed))
+_PROGRAMS = 1024  # so many keep a GPU busy
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,11 @@ class Tiling:
         return _SIDE * self.warps + (self.keys - _SIDE) // _TALL
 
     @property
+    def listed(self) -> int:
+        """How many pairs of a tile there is room for: twice what is found where ordinary text is densest."""
+        return max(self.threads, self.rows * self.keys // 16)
+
+    @property
     def near(self) -> int:
         """How many tiles of a block may come within FARTHEST of the middle diagonal."""
         return -(-(self.rows + 2 * FARTHEST) // self.keys) + 1
@@ -70,16 +78,19 @@ class PairLists:
     _made: dict[Tiling, tuple[Tensor, Tensor]] = field(default_factory=dict)
 
     def of(self, tiling: Tiling) -> tuple[Tensor, Tensor]:
-        """(text, block, tile, entry) places in the tile with their bits, and (text, block, tile) how many there are."""
+        """(text, block, tile, entry) places in the tile with their bits, and (text, block, tile) how many there are.
+
+        Tiles with more than there is room for are looked at by `codes`.
+        """
         if tiling not in self._made:
             texts, queries, keys = self.codes.shape
             blocks, tiles = tiling.counts(queries, keys)
-            room = (texts, blocks, tiles, tiling.rows * tiling.keys)
+            room = (texts, blocks, tiles, tiling.listed)
             entries = torch.empty(room, device=self.codes.device, dtype=torch.int32)
             counts = torch.empty(room[:3], device=self.codes.device, dtype=torch.int32)
-            chosen.listed[(tiles, blocks, texts)](
+            _LISTED[(tiles, blocks, texts)](
                 self.codes, entries, counts, queries, keys, tiles,
-                WARPS=tiling.warps, KEYS=tiling.keys, SIDE=_SIDE, TALL=_TALL,
+                WARPS=tiling.warps, KEYS=tiling.keys, CHUNK=tiling.listed, SIDE=_SIDE, TALL=_TALL,
             )  # fmt: skip
             self._made[tiling] = entries, counts
         return self._made[tiling]
@@ -197,7 +208,7 @@ class WaySums:
         within = view.tables.pairs is not None
         self.mass = view.room(texts, lines, blocks, _GROUPS, _CLASSES)
         self.entropies = view.room(texts, lines, blocks, _GROUPS)
-        parts = -(-(queries + keys + 1) // _offsets_together(queries, keys))
+        parts = -(-(queries + keys - 1) // _offsets_together(queries, keys))
         offsets = 2 * FARTHEST + 1 if within else 0
         self.windows = view.room(texts, lines, parts, _WINDOWS if within else 0)
         # What lies past the end of a short text is nobody's to write.
@@ -277,7 +288,7 @@ class Call:
         if into is None:
             into = view.room(len(texts), heads, count, keys)
         if into.numel():
-            chosen.rows_of[(-(-count // 16), heads, len(texts))](
+            _ROWS_OF[(-(-count // 16), heads, len(texts))](
                 query, key, *view.pointers, self.normaliser, texts, places, into,
                 *query.stride(), *key.stride(), *view.steps,
                 heads, key.shape[1], query.shape[2], keys, count, width, into.shape[1], first,
@@ -361,7 +372,7 @@ def _by_kernel(view: View) -> Call:
     widest = max(dims.values())
     block = (128 if widest <= 128 else 64) if view.half else 32
     step = (64 if widest <= 128 else 32) if view.half else 32
-    fused.attend[(-(-queries // block), heads, texts)](
+    _ATTEND[(-(-queries // block), heads, texts)](
         query, key, value, *view.pointers, _or(sinks, query), out, normaliser,
         *query.stride(), *key.stride(), *value.stride(), *view.steps,
         heads, key.shape[1], queries, keys, width, value_width, inputs.scale, _cap(inputs),
@@ -380,26 +391,25 @@ def _sum(call: Call, way: WaySums, tiling: Tiling, first: int, fetched: Tensor |
     blocks, tiles = tiling.counts(queries, keys)
     within = tables.pairs is not None
     nothing = tables.real  # a pointer where the kernel will not look
-    entries, counts = (nothing, nothing) if tables.pairs is None else tables.pairs.of(tiling)
+    pairs = [nothing] * 3 if tables.pairs is None else [tables.pairs.codes, *tables.pairs.of(tiling)]
     diagonals = view.room(texts, heads, blocks, tiles, tiling.size if within else 0)
     near = view.room(texts, heads, blocks, tiling.near, tiling.size if within else 0)
     cut = {"WARPS": tiling.warps, "KEYS": tiling.keys, "FAR": FARTHEST, "NEAR": tiling.near}
     flags = view.flags(tiling.keys)
     full = view.whole and not tables.padded and queries % tiling.rows == 0
-    sums.summed[(blocks, heads, texts)](
+    _SUMMED[(blocks, heads, texts)](
         query, key, *view.pointers, call.normaliser, _or(fetched, call.normaliser),
         tables.ordinary_bits, tables.special_bits, tables.half_classes if view.half else tables.classes,
-        tables.asking, tables.member, entries, counts, way.mass, way.entropies, diagonals, near, way.pairs,
+        tables.asking, tables.member, *pairs, way.mass, way.entropies, diagonals, near, way.pairs,
         *query.stride(), *key.stride(), *view.steps,
         heads, key.shape[1], queries, keys, width, tiles, lines, first, view.inputs.scale, _cap(view.inputs),
-        **cut, DIM=_padded(width), LINES=_padded(tiling.lines), CHUNK=max(tiling.threads, tiling.rows * tiling.keys // 16),
-        LANES=tiling.threads, **flags,
+        **cut, DIM=_padded(width), LINES=_padded(tiling.lines), CHUNK=tiling.listed, LANES=tiling.threads, **flags,
         WITHIN=within, MOVED=fetched is not None, HALF=view.half, WHOLE=view.whole, EVEN=keys % tiling.keys == 0,
         FULL=full,
         num_warps=tiling.threads // 32, num_stages=_STAGES if view.half else 1,
     )  # fmt: skip
     if within:
-        sums.folded[(way.windows.shape[2], texts * heads)](
+        _FOLDED[(way.windows.shape[2], texts * heads)](
             diagonals, near, tables.windows, way.windows, way.close, way.near,
             heads, lines, first, queries, keys, blocks, tiles, **cut, CHUNK=_offsets_together(queries, keys),
             WINDOWS=_WINDOWS, CAUSAL=flags["CAUSAL"], num_warps=2,
@@ -411,11 +421,10 @@ def _give(call: Call, left: StackSums, first: int, root: Root, residual: Tensor 
     view, (texts, queries, heads, width) = call.view, call.output.shape
     rank, block = root.coarse.shape[-1], _rows_together(call.view)
     blocks = -(-queries // block)
-    fused.given_lengths[_dealt(heads, texts * blocks)](
+    _GIVEN[_dealt(heads, texts * blocks)](
         call.output, view.tables.real, _or(residual, call.output), root.coarse, root.fine, left.given, left.vectors,
         heads, queries, width, rank, left.lines, first, blocks, texts * blocks,
         BLOCK=block, DIM=_padded(width), **_ranks(view, rank), HALF=view.half, HAS_RESIDUAL=residual is not None,
-        num_warps=2 if view.half and width <= _NARROW else 4,
     )  # fmt: skip
 
 
@@ -426,7 +435,7 @@ def _fetch(view: View, fetched: Tensor, first: int, root: Root) -> None:
     heads, _, rank = root.coarse.shape
     block = _rows_together(view)
     blocks = -(-keys // block)
-    fused.fetch_lengths[_dealt(heads, texts * blocks)](
+    _FETCHED[_dealt(heads, texts * blocks)](
         value, view.tables.seen, root.coarse, root.fine, fetched, *value.stride(),
         heads, groups, keys, width, rank, fetched.shape[1], first, blocks, texts * blocks,
         BLOCK=block, DIM=_padded(width), **_ranks(view, rank), HALF=view.half,
@@ -435,7 +444,7 @@ def _fetch(view: View, fetched: Tensor, first: int, root: Root) -> None:
 
 def _offsets_together(queries: int, keys: int) -> int:
     """How many offsets are added up together."""
-    return min(_OFFSETS, _padded(queries + keys + 1))
+    return min(_OFFSETS, _padded(queries + keys - 1))
 
 
 def _dealt(heads: int, items: int) -> tuple[int, int]:
@@ -445,7 +454,8 @@ def _dealt(heads: int, items: int) -> tuple[int, int]:
 
 def _rows_together(view: View) -> int:
     """How many vectors go through a projection together."""
-    return 64 if view.half else 32
+    wide = _padded(view.inputs.value.shape[-1]) > _NARROW
+    return (64 if wide else 128) if view.half else 32
 
 
 def _ranks(view: View, rank: int) -> dict[str, int]:

@@ -129,7 +129,7 @@ def _log_weights(
 
 @triton.jit
 def summed(
-    query, key, seen, mask, bias, normaliser, lengths, ordinary, special, classes, asking, member, entries, counts,
+    query, key, seen, mask, bias, normaliser, lengths, ordinary, special, classes, asking, member, codes, entries, counts,
     masses, entropies, diagonals, near, pairs,
     query_text, query_head, query_row, query_dim, key_text, key_group, key_step, key_dim,
     mask_text, mask_head, mask_row, mask_key, bias_text, bias_head, bias_row, bias_key,
@@ -144,7 +144,8 @@ def summed(
     `normaliser` (text, head, query) are log-sum-exps; with MOVED `lengths` (text, head, key) are of what is fetched.
     `ordinary` and `special` (text, key) have all bits set for keys that count by distance, and for others; `asking`
     (text, query) is the most that the logarithm of a query's weight may be, NEVER for padding; `member` (text, 8, query) is what a query counts in each group. WITHIN one text
-    there are diagonals, of `special` keys for the NEAR tiles that come within FAR of the middle one, and pairs.
+    there are diagonals, of `special` keys for the NEAR tiles that come within FAR of the middle one, and pairs: those
+    of `entries`, or of `codes` (text, query, key) in tiles with more than CHUNK of them.
     Sums stand in the rows of a stack's `lines` heads, this layer's from `first` on.
     """
     ROWS: tl.constexpr = TALL * SIDE * WARPS
@@ -201,7 +202,7 @@ def summed(
     ordinary += wide * keys
     special += wide * keys
     classes += wide * keys * CLASSES
-    entries += (wide * tl.num_programs(0) + block) * tiles * (ROWS * KEYS)
+    entries += (wide * tl.num_programs(0) + block) * tiles * CHUNK
     counts += (wide * tl.num_programs(0) + block) * tiles
     mass = tl.zeros([ROWS, CLASSES], tl.float32)
     entropy = tl.zeros([ROWS, SIDE], tl.float32)
@@ -234,11 +235,11 @@ def summed(
                     _along_diagonals(kept, on_diagonals, on_lines, WARPS, KEYS),
                     mask=numbered < USED,
                 )
-            listed = tl.minimum(tl.load(counts + number), CHUNK)
-            by_pattern += _at_pairs(
-                part, entries + number * (ROWS * KEYS), listed, WARPS, KEYS, CHUNK, LANES
-            )
+            listed = tl.load(counts + number)
+            listed = tl.where(listed <= CHUNK, listed, 0)
+            by_pattern += _at_pairs(part, entries + number * CHUNK, listed, WARPS, KEYS, CHUNK, LANES)
 
+    all_pairs = tl.zeros([PATTERNS], tl.float32)
     if WITHIN:
         for start in range(0, last, KEYS):
             listed = tl.load(counts + start // KEYS)
@@ -249,11 +250,11 @@ def summed(
                     logarithm, most, lengths, queries, keys, width, scale, cap,
                     DIM, CAUSAL, HAS_SEEN, HAS_MASK, HAS_BIAS, HAS_CAP, MOVED, WHOLE, EVEN, FULL,
                 ))  # fmt: skip
-                own_entries = entries + start // KEYS * (ROWS * KEYS)
-                for begin in range(CHUNK, listed, CHUNK):
-                    by_pattern += _at_pairs(
-                        part, own_entries + begin, listed - begin, WARPS, KEYS, CHUNK, LANES
-                    )
+                at = codes + (wide * queries + within)[:, None] * keys + tl.minimum(places, keys - 1)[None, :]
+                code = tl.load(at).to(tl.int32)
+                for pattern in tl.static_range(PATTERNS):
+                    pointed = tl.sum(tl.sum(tl.where((code >> pattern) & 1 != 0, part, 0.0), 1), 0)
+                    all_pairs += tl.where(tl.arange(0, PATTERNS) == pattern, pointed, 0.0)
 
     part_of = own * tl.num_programs(0) + block
     # Entropy stands beside each class, so that one product sums up both.
@@ -276,7 +277,7 @@ def summed(
         mask=(of_groups[:, None] < GROUPS) & (columns[None, :] == 1),
     )
     if WITHIN:
-        tl.store(pairs + part_of * PATTERNS + tl.arange(0, PATTERNS), tl.sum(by_pattern, 1))
+        tl.store(pairs + part_of * PATTERNS + tl.arange(0, PATTERNS), tl.sum(by_pattern, 1) + all_pairs)
 
 
 @triton.jit
@@ -294,7 +295,7 @@ def folded(
     text = line // heads
     own = text * lines + first + line % heads
     width = queries + keys + 1
-    places = chunk * CHUNK + tl.arange(0, CHUNK)
+    places = 1 + chunk * CHUNK + tl.arange(0, CHUNK)  # the first offset and the last are past the ends
     offsets = places - queries
     total = _gathered(
         diagonals, line, offsets, places < width, queries, keys, blocks, tiles, tiles,

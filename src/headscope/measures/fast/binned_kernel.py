@@ -56,7 +56,7 @@ def binned(
     """
     texts, heads, lines, keys = rows.shape
     width = 1 << (2 * farthest).bit_length()
-    parts = max(1, min(32, texts * lines // 16))
+    parts = max(1, min(16, texts * lines // 16))
     out = torch.empty(parts, heads, count, width, device=rows.device, dtype=torch.float32)
     _binned_rows[(parts, heads)](
         rows, places, kinds, share, out, heads, lines, keys, texts * lines,
