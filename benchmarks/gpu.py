@@ -4,6 +4,7 @@ Uses the light core alone (torch, triton, transformers, numpy): make bench-gpu
 """
 
 import argparse
+import gc
 from collections.abc import Callable
 from functools import partial
 from statistics import median
@@ -108,27 +109,77 @@ class Road:
         return [kind.empty(self.grid) for kind in fitting], [kind.empty(self.grid) for kind in weighable]
 
 
-def large_models(tokenizer: object) -> dict[str, tuple[Model, list[tuple[int, int]]]]:
-    size = len(tokenizer)  # type: ignore[arg-type]
-    bert = BertConfig(
-        vocab_size=size,
-        hidden_size=1024,
-        num_hidden_layers=24,
-        num_attention_heads=16,
-        intermediate_size=4096,
+def bert_large(tokenizer: object) -> torch.nn.Module:
+    return BertModel(
+        BertConfig(
+            vocab_size=len(tokenizer),  # type: ignore[arg-type]
+            hidden_size=1024,
+            num_hidden_layers=24,
+            num_attention_heads=16,
+            intermediate_size=4096,
+        )
     )
-    qwen = Qwen2Config(
-        vocab_size=size, hidden_size=1536, num_hidden_layers=28, num_attention_heads=12, num_key_value_heads=2,
-        intermediate_size=8960, max_position_embeddings=4096,
+
+
+def small_decoder(tokenizer: object) -> torch.nn.Module:
+    return Qwen2Model(
+        Qwen2Config(
+            vocab_size=len(tokenizer),  # type: ignore[arg-type]
+            hidden_size=1536, num_hidden_layers=28, num_attention_heads=12, num_key_value_heads=2,
+            intermediate_size=8960, max_position_embeddings=4096,
+        )
     )  # fmt: skip
-    return {
-        "BERT-large bf16": (_wrapped(BertModel(bert), tokenizer), [(256, 128), (64, 512)]),
-        "1.5B-class GQA decoder bf16": (_wrapped(Qwen2Model(qwen), tokenizer), [(8, 2048)]),
+
+
+MODELS: dict[str, tuple[Callable[[object], torch.nn.Module], list[tuple[int, int]]]] = {
+    "BERT-large bf16": (bert_large, [(256, 128), (64, 512)]),
+    "1.5B-class GQA decoder bf16": (small_decoder, [(8, 2048)]),
+}
+"""One at a time on the GPU, so that the memory of a pass is its own."""
+
+
+def contenders_of(
+    road: Road, batches: list[TextBatch], length: int, *, each: bool
+) -> dict[str, Callable[[], object]]:
+    sampled, exact = [*WITHOUT, SampledHeadDistance], [*WITHOUT, HeadDistance]
+    contenders: dict[str, Callable[[], object]] = {
+        "kernels, nothing counted": partial(road.fused, batches, [], moved=False),
+        "kernels, all but distances, looked": partial(road.fused, batches, WITHOUT, moved=False),
+        "kernels, all but distances": partial(road.fused, batches, WITHOUT),
+        "kernels, sampled distances, looked": partial(road.fused, batches, sampled, moved=False),
+        "kernels, sampled distances": partial(road.fused, batches, sampled),
     }
+    if length <= LONGEST_EXACT:
+        contenders["kernels, exact distances, looked"] = partial(road.fused, batches, exact, moved=False)
+    for kind in WITHOUT if each else []:
+        contenders[f"kernels, {kind.name} alone, looked"] = partial(road.fused, batches, [kind], moved=False)
+    return contenders | {"own function, all but distances": partial(road.own, batches, WITHOUT)}
 
 
-def _wrapped(network: torch.nn.Module, tokenizer: object) -> Model:
-    return wrap(network.eval().to("cuda", torch.bfloat16), tokenizer, name="random")  # type: ignore[arg-type]
+def measured(
+    model: Model, batches: list[TextBatch], contenders: dict[str, Callable[[], object]], rounds: int
+) -> dict[str, tuple[float, float]]:
+    """By contender, how much time and memory it takes, as multiples of the plain pass."""
+    forward(model, batches)
+    torch.cuda.reset_peak_memory_stats()
+    plain = median(seconds(lambda: forward(model, batches)) for _ in range(rounds))
+    memory = torch.cuda.max_memory_allocated()
+    print(f"  plain sdpa {plain * 1e3:.1f} ms, {memory / 2**30:.2f} GiB")
+    found: dict[str, tuple[float, float]] = {}
+    for label, work in contenders.items():
+        try:
+            work()
+            work()
+            torch.cuda.reset_peak_memory_stats()
+            ratios = []
+            for _ in range(1 if "exact" in label or "own" in label else rounds):
+                took = seconds(work)
+                ratios.append(took / seconds(lambda: forward(model, batches)))
+            found[label] = median(ratios), torch.cuda.max_memory_allocated() / memory
+            print(f"  {label:36s} {found[label][0]:7.2f}x, memory {found[label][1]:.2f}x", flush=True)
+        except Exception as error:
+            print(f"  {label:36s} {type(error).__name__}: {str(error)[:200]}", flush=True)
+    return found
 
 
 def main() -> None:
@@ -138,55 +189,43 @@ def main() -> None:
     arguments = parser.parse_args()
     rounds = arguments.rounds
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, {rounds} rounds, medians")
-    columns: dict[str, dict[str, float]] = {}
-    for name, (model, shapes) in large_models(load("demo", device="cpu").tokenizer).items():
+    tokenizer = load("demo", device="cpu").tokenizer
+    columns: dict[str, dict[str, tuple[float, float]]] = {}
+    for name, (make, shapes) in MODELS.items():
+        network = make(tokenizer).eval().to("cuda", torch.bfloat16)
+        model = wrap(network, tokenizer, name="random")
         road = Road(model)
         for count, length in shapes:
+            print(f"{name}, {count} x {length}")
             batches = texts(model, BATCHES * count, length, together=count)
-            alone = {
-                f"kernels, {kind.name} alone, looked": partial(road.fused, batches, [kind], moved=False)
-                for kind in WITHOUT
-            }
-            contenders: dict[str, Callable[[], object]] = {
-                "own function, all but distances": partial(road.own, batches, WITHOUT),
-                "kernels, nothing counted": partial(road.fused, batches, [], moved=False),
-                **(alone if arguments.each else {}),
-                "kernels, all but distances, looked": partial(road.fused, batches, WITHOUT, moved=False),
-                "kernels, all but distances": partial(road.fused, batches, WITHOUT),
-                "kernels, sampled distances": partial(road.fused, batches, [*WITHOUT, SampledHeadDistance]),
-            }
-            if length <= LONGEST_EXACT:
-                contenders["kernels, exact distances"] = partial(
-                    road.fused, batches, [*WITHOUT, HeadDistance]
-                )
-            forward(model, batches)
-            torch.cuda.reset_peak_memory_stats()
-            plain = median(seconds(lambda: forward(model, batches)) for _ in range(rounds))
-            memory = torch.cuda.max_memory_allocated()
-            print(f"{name}, {count} x {length}: plain sdpa {plain * 1e3:.1f} ms, {memory / 2**30:.2f} GiB")
-            for label, work in contenders.items():
-                try:
-                    work()
-                    torch.cuda.reset_peak_memory_stats()
-                    ratios = []
-                    for _ in range(1 if "exact" in label else rounds):
-                        took = seconds(work)
-                        ratios.append(took / seconds(lambda: forward(model, batches)))
-                    more = torch.cuda.max_memory_allocated() / memory
-                    print(f"  {label:34s} {median(ratios):7.2f}x, memory {more:.2f}x", flush=True)
-                    columns.setdefault(f"{name}, {count} x {length}", {})[label] = median(ratios)
-                except Exception as error:
-                    print(f"  {label:34s} {type(error).__name__}: {str(error)[:200]}", flush=True)
+            contenders = contenders_of(road, batches, length, each=arguments.each)
+            columns[f"{name}, {count} x {length}"] = measured(model, batches, contenders, rounds)
+        del network, model, road, batches, contenders
+        gc.collect()
     labels = dict.fromkeys(label for column in columns.values() for label in column)
-    table = Table(
-        "Four batches that follow each other, as a multiple of the plain forward pass",
-        f"Texts x tokens of a batch, random weights, {rounds} rounds, exact distances one; by where heads look "
-        "(looked), or by that and by what they move.",
-        list(columns),
-        [(label, [column.get(label) for column in columns.values()]) for label in labels],
-        quoted=True,
+    notes = (
+        f"Texts x tokens of a batch, random weights, {rounds} rounds, exact distances and own function one; by where "
+        "heads look (looked), or by that and by what they move."
     )
-    keep("gpu", [table], machine=torch.cuda.get_device_name())
+    tables = [
+        Table(
+            title,
+            notes,
+            list(columns),
+            [
+                (label, [column[label][number] if label in column else None for column in columns.values()])
+                for label in labels
+            ],
+            quoted=number == 0,
+        )
+        for number, title in enumerate(
+            (
+                "Four batches that follow each other, as a multiple of the plain forward pass",
+                "Their memory, as a multiple of that of the plain forward pass",
+            )
+        )
+    ]
+    keep("gpu", tables, machine=torch.cuda.get_device_name())
 
 
 if __name__ == "__main__":

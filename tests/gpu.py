@@ -16,7 +16,7 @@ ALL = {
     for road, check_case in (("triton", check), ("torch alone", plain_torch.check))
     for name, case in {**CASES, **LARGE_CASES}.items()
 }
-WORKERS = 8  # each case is compiled first, which takes most of the time
+WORKERS = 16  # each case is compiled first, which takes most of the time
 
 
 def failure(name: str) -> str | None:
@@ -34,9 +34,10 @@ def main() -> None:
     if not ON_GPU:
         sys.exit("no CUDA device was found; the same cases run interpreted: pytest tests/capture/kernels")
     with ProcessPoolExecutor(WORKERS, mp_context=get_context("spawn")) as pool:
-        failures = [line for line in pool.map(failure, ALL) if line]
-    for line in failures:
-        print(line)
+        failures = []
+        for line in filter(None, pool.map(failure, ALL)):
+            failures.append(line)
+            print(line, flush=True)
     print(f"{torch.cuda.get_device_name()}: {len(ALL) - len(failures)} of {len(ALL)} cases pass")
     sys.exit(1 if failures else 0)
 

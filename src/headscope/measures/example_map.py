@@ -46,7 +46,7 @@ class ExampleMap(Measure):
 
     def looks_at(self, queries: TokenBatch) -> bool:
         """Whether the batch has a text that is better than what there is already."""
-        return queries.derive(_foremost)[0] >= self.rank
+        return queries.derive(_foremost)[0] > self.rank
 
     def update(self, batch: AttentionBatch) -> None:
         """Keep the maps of the batch's foremost text, unless there is a better one already."""

@@ -21,7 +21,8 @@ _WINDOWS = 32  # room for so many windows of distance
 _STAGES = 3
 _NARROW = 64
 _ATTEND, _FETCHED, _GIVEN = map(Launcher, (fused.attend, fused.fetch_lengths, fused.given_lengths))
-_SUMMED, _FOLDED, _ROWS_OF, _LISTED = map(Launcher, (sums.summed, sums.folded, chosen.rows_of, chosen.listed))
+_SUMMED, _CROWDED, _FOLDED = map(Launcher, (sums.summed, sums.crowded, sums.folded))
+_ROWS_OF, _LISTED = map(Launcher, (chosen.rows_of, chosen.listed))
 _PROGRAMS = 1024  # so many keep a GPU busy
 
 
@@ -391,29 +392,36 @@ def _sum(call: Call, way: WaySums, tiling: Tiling, first: int, fetched: Tensor |
     blocks, tiles = tiling.counts(queries, keys)
     within = tables.pairs is not None
     nothing = tables.real  # a pointer where the kernel will not look
-    pairs = [nothing] * 3 if tables.pairs is None else [tables.pairs.codes, *tables.pairs.of(tiling)]
+    entries, counts = (nothing, nothing) if tables.pairs is None else tables.pairs.of(tiling)
     diagonals = view.room(texts, heads, blocks, tiles, tiling.size if within else 0)
     near = view.room(texts, heads, blocks, tiling.near, tiling.size if within else 0)
-    cut = {"WARPS": tiling.warps, "KEYS": tiling.keys, "FAR": FARTHEST, "NEAR": tiling.near}
+    cut = {"WARPS": tiling.warps, "KEYS": tiling.keys}
+    around = {"FAR": FARTHEST, "NEAR": tiling.near}
     flags = view.flags(tiling.keys)
     full = view.whole and not tables.padded and queries % tiling.rows == 0
+    kind = {"MOVED": fetched is not None, "WHOLE": view.whole, "EVEN": keys % tiling.keys == 0, "FULL": full}
+    lengths = _or(fetched, call.normaliser)
+    sizes = (*query.stride(), *key.stride(), *view.steps, heads, key.shape[1], queries, keys, width, tiles, lines, first)
+    score = (view.inputs.scale, _cap(view.inputs))
     _SUMMED[(blocks, heads, texts)](
-        query, key, *view.pointers, call.normaliser, _or(fetched, call.normaliser),
-        tables.ordinary_bits, tables.special_bits, tables.half_classes if view.half else tables.classes,
-        tables.asking, tables.member, *pairs, way.mass, way.entropies, diagonals, near, way.pairs,
-        *query.stride(), *key.stride(), *view.steps,
-        heads, key.shape[1], queries, keys, width, tiles, lines, first, view.inputs.scale, _cap(view.inputs),
-        **cut, DIM=_padded(width), LINES=_padded(tiling.lines), CHUNK=tiling.listed, LANES=tiling.threads, **flags,
-        WITHIN=within, MOVED=fetched is not None, HALF=view.half, WHOLE=view.whole, EVEN=keys % tiling.keys == 0,
-        FULL=full,
+        query, key, *view.pointers, call.normaliser, lengths, tables.ordinary_bits, tables.special_bits,
+        tables.half_classes if view.half else tables.classes, tables.asking, tables.member, entries, counts,
+        way.mass, way.entropies, diagonals, near, way.pairs, *sizes, *score,
+        **cut, DIM=_padded(width), LINES=_padded(tiling.lines), CHUNK=tiling.listed, LANES=tiling.threads,
+        **around, **flags, **kind, WITHIN=within, HALF=view.half,
         num_warps=tiling.threads // 32, num_stages=_STAGES if view.half else 1,
     )  # fmt: skip
-    if within:
-        _FOLDED[(way.windows.shape[2], texts * heads)](
-            diagonals, near, tables.windows, way.windows, way.close, way.near,
-            heads, lines, first, queries, keys, blocks, tiles, **cut, CHUNK=_offsets_together(queries, keys),
-            WINDOWS=_WINDOWS, CAUSAL=flags["CAUSAL"], num_warps=2,
-        )  # fmt: skip
+    if tables.pairs is None:
+        return
+    _CROWDED[(blocks, heads, texts)](
+        query, key, *view.pointers, call.normaliser, lengths, tables.asking, tables.pairs.codes, counts, way.pairs,
+        *sizes, *score, **cut, DIM=_padded(width), CHUNK=tiling.listed, **flags, **kind, num_stages=1,
+    )  # fmt: skip
+    _FOLDED[(way.windows.shape[2], texts * heads)](
+        diagonals, near, tables.windows, way.windows, way.close, way.near,
+        heads, lines, first, queries, keys, blocks, tiles, **cut, **around,
+        CHUNK=_offsets_together(queries, keys), WINDOWS=_WINDOWS, CAUSAL=flags["CAUSAL"], num_warps=2,
+    )  # fmt: skip
 
 
 def _give(call: Call, left: StackSums, first: int, root: Root, residual: Tensor | None) -> None:

@@ -14,9 +14,9 @@ class Launcher:
     """A kernel that remembers what was compiled for arguments of some kind, and launches that at once.
 
     A layer of a model launches half a dozen kernels of up to 64 arguments, and Triton takes some 60 µs to find what it
-    compiled for them: a GPU would wait for Python. What Triton tells kernels apart by is kept (the type of a tensor and
-    whether it lies at a multiple of 16 bytes; of a number whether it is 1, a multiple of 16, or long), and all
-    constants. Numbers come first, then constants, as in the kernels' own signatures.
+    compiled for them: a GPU would wait for Python. What Triton tells kernels apart by is kept: the type of a tensor and
+    how far it lies from a multiple of 16 bytes, all numbers, and all constants. Numbers come first, then constants, as
+    in the kernels' own signatures.
     """
 
     def __init__(self, kernel: Any) -> None:
@@ -32,7 +32,10 @@ class Launcher:
         if self._interpreted:
             self._kernel[grid](*numbers, **named)
             return
-        key = (numbers[0].device, *map(_kind, numbers), *named.values())
+        kinds = [
+            (number.dtype, number.data_ptr() & 15) if isinstance(number, Tensor) else number for number in numbers
+        ]
+        key = (numbers[0].device, *kinds, *named.values())
         compiled = self._known.get(key)
         if compiled is None:
             if len(self._known) >= _MOST:
@@ -42,11 +45,3 @@ class Launcher:
         constants = (named[name] for name in self._kernel.arg_names[len(numbers) :])
         compiled[(*grid, 1, 1)[:3]](*numbers, *constants)
 
-
-def _kind(number: Any) -> Any:
-    """What the compiler tells numbers apart by."""
-    if isinstance(number, Tensor):
-        return number.dtype, number.data_ptr() % 16 == 0
-    if isinstance(number, int):
-        return number == 1, number % 16 == 0, -(2**31) <= number < 2**31
-    return type(number)

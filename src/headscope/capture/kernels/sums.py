@@ -128,8 +128,30 @@ def _log_weights(
 
 
 @triton.jit
+def _moving(
+    asked, rows, key, key_step, key_dim, seen, mask, mask_row, mask_key, bias, bias_row, bias_key,
+    logarithm, most, lengths, queries, keys, last, width, scale, cap,
+    ROWS: tl.constexpr, KEYS: tl.constexpr, DIM: tl.constexpr, CAUSAL: tl.constexpr, HAS_SEEN: tl.constexpr,
+    HAS_MASK: tl.constexpr, HAS_BIAS: tl.constexpr, HAS_CAP: tl.constexpr, WHOLE: tl.constexpr, EVEN: tl.constexpr,
+    FULL: tl.constexpr,
+):  # fmt: skip
+    """(slot,) the log-sum-exp of the scores to which the logarithm of what is fetched is added."""
+    moving = tl.zeros([ROWS, SIDE], tl.float32)
+    for start in range(0, last, KEYS):
+        logs = _log_weights(
+            asked, rows, start + tl.arange(0, KEYS), key, key_step, key_dim, seen,
+            mask, mask_row, mask_key, bias, bias_row, bias_key,
+            logarithm, most, lengths, queries, keys, width, scale, cap,
+            DIM, CAUSAL, HAS_SEEN, HAS_MASK, HAS_BIAS, HAS_CAP, True, WHOLE, EVEN, FULL,
+        )  # fmt: skip
+        moving += tl.sum(tl.reshape(tl.exp2(logs), [ROWS, KEYS // SIDE, SIDE]), 1)
+    total = tl.sum(moving, 1)
+    return tl.where(total > 0, logarithm + tl.log2(total), -NEVER)
+
+
+@triton.jit
 def summed(
-    query, key, seen, mask, bias, normaliser, lengths, ordinary, special, classes, asking, member, codes, entries, counts,
+    query, key, seen, mask, bias, normaliser, lengths, ordinary, special, classes, asking, member, entries, counts,
     masses, entropies, diagonals, near, pairs,
     query_text, query_head, query_row, query_dim, key_text, key_group, key_step, key_dim,
     mask_text, mask_head, mask_row, mask_key, bias_text, bias_head, bias_row, bias_key,
@@ -144,8 +166,8 @@ def summed(
     `normaliser` (text, head, query) are log-sum-exps; with MOVED `lengths` (text, head, key) are of what is fetched.
     `ordinary` and `special` (text, key) have all bits set for keys that count by distance, and for others; `asking`
     (text, query) is the most that the logarithm of a query's weight may be, NEVER for padding; `member` (text, 8, query) is what a query counts in each group. WITHIN one text
-    there are diagonals, of `special` keys for the NEAR tiles that come within FAR of the middle one, and pairs: those
-    of `entries`, or of `codes` (text, query, key) in tiles with more than CHUNK of them.
+    there are diagonals, of `special` keys for the NEAR tiles that come within FAR of the middle one, and pairs, but for
+    tiles with more than CHUNK of them, which are left to `crowded`.
     Sums stand in the rows of a stack's `lines` heads, this layer's from `first` on.
     """
     ROWS: tl.constexpr = TALL * SIDE * WARPS
@@ -177,17 +199,11 @@ def summed(
         last = tl.minimum(keys, (block + 1) * ROWS + keys - queries)
 
     if MOVED:
-        moving = tl.zeros([ROWS, SIDE], tl.float32)
-        for start in range(0, last, KEYS):
-            places = start + tl.arange(0, KEYS)
-            logs = _log_weights(
-                asked, rows, places, key, key_step, key_dim, seen, mask, mask_row, mask_key, bias, bias_row, bias_key,
-                logarithm, most, lengths, queries, keys, width, scale, cap,
-                DIM, CAUSAL, HAS_SEEN, HAS_MASK, HAS_BIAS, HAS_CAP, True, WHOLE, EVEN, FULL,
-            )  # fmt: skip
-            moving += tl.sum(tl.reshape(tl.exp2(logs), [ROWS, KEYS // SIDE, SIDE]), 1)
-        total = tl.sum(moving, 1)
-        logarithm = tl.where(total > 0, logarithm + tl.log2(total), -NEVER)
+        logarithm = _moving(
+            asked, rows, key, key_step, key_dim, seen, mask, mask_row, mask_key, bias, bias_row, bias_key,
+            logarithm, most, lengths, queries, keys, last, width, scale, cap,
+            ROWS, KEYS, DIM, CAUSAL, HAS_SEEN, HAS_MASK, HAS_BIAS, HAS_CAP, WHOLE, EVEN, FULL,
+        )  # fmt: skip
 
     on_diagonals = _on_diagonals(precision)
     on_lines = _on_lines(precision, LINES, WARPS, KEYS)
@@ -239,23 +255,6 @@ def summed(
             listed = tl.where(listed <= CHUNK, listed, 0)
             by_pattern += _at_pairs(part, entries + number * CHUNK, listed, WARPS, KEYS, CHUNK, LANES)
 
-    all_pairs = tl.zeros([PATTERNS], tl.float32)
-    if WITHIN:
-        for start in range(0, last, KEYS):
-            listed = tl.load(counts + start // KEYS)
-            if listed > CHUNK:  # a text that repeats itself
-                places = start + tl.arange(0, KEYS)
-                part = tl.exp2(_log_weights(
-                    asked, rows, places, key, key_step, key_dim, seen, mask, mask_row, mask_key, bias, bias_row, bias_key,
-                    logarithm, most, lengths, queries, keys, width, scale, cap,
-                    DIM, CAUSAL, HAS_SEEN, HAS_MASK, HAS_BIAS, HAS_CAP, MOVED, WHOLE, EVEN, FULL,
-                ))  # fmt: skip
-                at = codes + (wide * queries + within)[:, None] * keys + tl.minimum(places, keys - 1)[None, :]
-                code = tl.load(at).to(tl.int32)
-                for pattern in tl.static_range(PATTERNS):
-                    pointed = tl.sum(tl.sum(tl.where((code >> pattern) & 1 != 0, part, 0.0), 1), 0)
-                    all_pairs += tl.where(tl.arange(0, PATTERNS) == pattern, pointed, 0.0)
-
     part_of = own * tl.num_programs(0) + block
     # Entropy stands beside each class, so that one product sums up both.
     both = tl.join(mass, tl.broadcast_to(tl.sum(entropy, 1)[:, None], [ROWS, CLASSES]))
@@ -277,7 +276,74 @@ def summed(
         mask=(of_groups[:, None] < GROUPS) & (columns[None, :] == 1),
     )
     if WITHIN:
-        tl.store(pairs + part_of * PATTERNS + tl.arange(0, PATTERNS), tl.sum(by_pattern, 1) + all_pairs)
+        tl.store(pairs + part_of * PATTERNS + tl.arange(0, PATTERNS), tl.sum(by_pattern, 1))
+
+
+@triton.jit
+def crowded(
+    query, key, seen, mask, bias, normaliser, lengths, asking, codes, counts, pairs,
+    query_text, query_head, query_row, query_dim, key_text, key_group, key_step, key_dim,
+    mask_text, mask_head, mask_row, mask_key, bias_text, bias_head, bias_row, bias_key,
+    heads, groups, queries, keys, width, tiles, lines, first, scale, cap,
+    WARPS: tl.constexpr, KEYS: tl.constexpr, DIM: tl.constexpr, CHUNK: tl.constexpr, CAUSAL: tl.constexpr,
+    HAS_SEEN: tl.constexpr, HAS_MASK: tl.constexpr, HAS_BIAS: tl.constexpr, HAS_CAP: tl.constexpr,
+    MOVED: tl.constexpr, WHOLE: tl.constexpr, EVEN: tl.constexpr, FULL: tl.constexpr,
+):  # fmt: skip
+    """What `summed` leaves out of `pairs`: tiles with more than CHUNK of them, of texts that repeat themselves.
+
+    `codes` (text, query, key) has a bit for each pattern. Most programs find no such tile and are done.
+    """
+    ROWS: tl.constexpr = TALL * SIDE * WARPS
+    block, head, text = tl.program_id(0), tl.program_id(1), tl.program_id(2)
+    wide = text.to(tl.int64)
+    counts += (wide * tl.num_programs(0) + block) * tiles
+    most_listed = 0
+    for number in range(0, tiles):
+        most_listed = tl.maximum(most_listed, tl.load(counts + number))
+    if most_listed > CHUNK:
+        dims, slots = tl.arange(0, DIM), tl.arange(0, ROWS)
+        rows = block * ROWS + row_of(slots, WARPS)
+        within = tl.minimum(rows, queries - 1)
+        line = wide * heads + head
+        asked = tile_of(
+            query + wide * query_text + head * query_head + within[:, None] * query_row + dims[None, :] * query_dim,
+            dims[None, :] < width,
+            WHOLE,
+        )
+        logarithm = tl.load(normaliser + line * queries + within)
+        most = tl.load(asking + wide * queries + rows, mask=rows < queries, other=NEVER)
+        key += wide * key_text + head // (heads // groups) * key_group
+        mask += wide * mask_text + head * mask_head
+        bias += wide * bias_text + head * bias_head
+        seen += wide * keys
+        lengths += (wide * lines + first + head) * keys
+        last = keys
+        if CAUSAL:
+            last = tl.minimum(keys, (block + 1) * ROWS + keys - queries)
+        if MOVED:
+            logarithm = _moving(
+                asked, rows, key, key_step, key_dim, seen, mask, mask_row, mask_key, bias, bias_row, bias_key,
+                logarithm, most, lengths, queries, keys, last, width, scale, cap,
+                ROWS, KEYS, DIM, CAUSAL, HAS_SEEN, HAS_MASK, HAS_BIAS, HAS_CAP, WHOLE, EVEN, FULL,
+            )  # fmt: skip
+        every = tl.arange(0, PATTERNS)
+        by_pattern = tl.zeros([PATTERNS], tl.float32)
+        for start in range(0, last, KEYS):
+            if tl.load(counts + start // KEYS) > CHUNK:
+                places = start + tl.arange(0, KEYS)
+                part = tl.exp2(_log_weights(
+                    asked, rows, places, key, key_step, key_dim, seen,
+                    mask, mask_row, mask_key, bias, bias_row, bias_key,
+                    logarithm, most, lengths, queries, keys, width, scale, cap,
+                    DIM, CAUSAL, HAS_SEEN, HAS_MASK, HAS_BIAS, HAS_CAP, MOVED, WHOLE, EVEN, FULL,
+                ))  # fmt: skip
+                at = codes + (wide * queries + within)[:, None] * keys + tl.minimum(places, keys - 1)[None, :]
+                code = tl.load(at).to(tl.int32)
+                for pattern in tl.static_range(PATTERNS):
+                    pointed = tl.sum(tl.sum(tl.where((code >> pattern) & 1 != 0, part, 0.0), 1), 0)
+                    by_pattern += tl.where(every == pattern, pointed, 0.0)
+        at = pairs + ((wide * lines + first + head) * tl.num_programs(0) + block) * PATTERNS + every
+        tl.store(at, tl.load(at) + by_pattern)
 
 
 @triton.jit
