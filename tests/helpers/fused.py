@@ -9,7 +9,8 @@ from torch import Tensor, nn
 
 from headscope.capture.call import AttentionInputs
 from headscope.capture.kernels.batch import Asked, Root
-from headscope.capture.kernels.launch import Call, PairLists, StackSums, TokenTables, View, attend
+from headscope.capture.kernels.launch import Call, StackSums, attend
+from headscope.capture.kernels.view import PairLists, TokenTables, View
 from headscope.measures.reductions import FARTHEST
 
 ON_GPU = torch.cuda.is_available()

@@ -325,22 +325,32 @@ def _handlers(module: nn.Module) -> list[Handler | Replacement]:
     return [answer for answer in answers if answer is not None]
 
 
-_HIDING = {causal_mask_function: "padding and what lies ahead", bidirectional_mask_function: "padding"}
+_HIDING: dict[Any, str] = {
+    causal_mask_function: "padding and what lies ahead",
+    bidirectional_mask_function: "padding",
+}
 
 
 def _mask(*positional: Any, **options: Any) -> Tensor | None:
-    """The mask of eager functions, which says what it hides where that is known: an accelerator need not stop to look."""
+    """The mask of eager functions; on an accelerator it says what it hides where that is known, so that nobody looks.
+
+    transformers itself would stop the accelerator twice: to see whether the mask can be left out, and for a 0.
+    """
     given, hides = options.get("attention_mask"), _HIDING.get(options.get("mask_function"))
     if not isinstance(given, Tensor) or not given.is_cuda or hides is None:
         return eager_mask(*positional, **options)
-    digits = options.pop("dtype", torch.float32)
-    # transformers would look whether it can leave the mask out, and fetch a 0 from the host.
-    seen = sdpa_mask(
-        *positional, **{**options, "allow_is_causal_skip": False, "allow_is_bidirectional_skip": False}
-    )
-    mask = seen.new_zeros(seen.shape, dtype=digits).masked_fill_(~seen, torch.finfo(digits).min)
-    mask.hides = hides  # read in kernels/batch.py
-    return mask
+    return _told_mask(*positional, hides=hides, **options)
+
+
+def _told_mask(*positional: Any, hides: str, dtype: torch.dtype = torch.float32, **options: Any) -> Tensor:
+    """A mask for eager functions with the attribute `hides`, which `kernels.batch.is_plain` reads."""
+    skips = {"allow_is_causal_skip": False, "allow_is_bidirectional_skip": False}
+    seen = sdpa_mask(*positional, **(options | skips))
+    assert seen is not None
+    mask: Any = seen.new_zeros(seen.shape, dtype=dtype).masked_fill_(~seen, torch.finfo(dtype).min)
+    mask.hides = hides
+    told: Tensor = mask
+    return told
 
 
 AttentionInterface.register(NAME, _attend)

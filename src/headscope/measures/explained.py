@@ -300,14 +300,10 @@ def _template_sums(attention: Tensor, rows: _Rows) -> tuple[Tensor, Tensor]:
         from headscope.measures.fast.binned_kernel import binned  # noqa: PLC0415  (needs triton)
 
         places = rows.chosen.places
-        return products, binned(
-            attention, places, rows.kinds, rows.share, farthest=FARTHEST, count=_CLASSES
-        )
+        return products, binned(attention, places, rows.kinds, rows.share, farthest=FARTHEST, count=_CLASSES)
     weighed = attention.to(digits) * (rows.share[..., None] * (rows.bins >= 0))[:, None]
     flat = weighed.transpose(0, 1).flatten(1)
-    return products, flat.new_zeros(len(flat), _BINS).index_add_(
-        1, rows.bins.flatten().clamp_min(0), flat
-    )
+    return products, flat.new_zeros(len(flat), _BINS).index_add_(1, rows.bins.flatten().clamp_min(0), flat)
 
 
 def _divergences(attention: Tensor, others: Sequence[Tensor]) -> Tensor:

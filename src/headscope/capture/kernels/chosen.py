@@ -78,5 +78,7 @@ def listed(
     is_listed = (code != 0).to(tl.int32)
     number = (text * tl.num_programs(1) + block) * tiles + tile
     after = tl.cumsum(is_listed, 0)
-    tl.store(entries + number * CHUNK + after - 1, flat | (code << 16), mask=(is_listed != 0) & (after <= CHUNK))
+    tl.store(
+        entries + number * CHUNK + after - 1, flat | (code << 16), mask=(is_listed != 0) & (after <= CHUNK)
+    )
     tl.store(counts + number, tl.sum(is_listed, 0))

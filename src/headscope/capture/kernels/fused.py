@@ -72,7 +72,11 @@ def attend(
     line = wide * heads + head
     within = tl.minimum(rows, queries - 1)  # what stands past the end is not kept
     asked = tile_of(
-        query + wide * query_text + head * query_head + within[:, None] * query_row + dims[None, :] * query_dim,
+        query
+        + wide * query_text
+        + head * query_head
+        + within[:, None] * query_row
+        + dims[None, :] * query_dim,
         dims[None, :] < width,
         WHOLE,
     )
@@ -149,9 +153,7 @@ def fetch_lengths(
         if not ONCE:
             for step in range(RANK, rank, RANK):
                 part = _root_of(coarse, head, dims, step, width, rank, RANK)
-                after = _projected(
-                    vectors, part, _root_of(fine, head, dims, step, width, rank, RANK), HALF
-                )
+                after = _projected(vectors, part, _root_of(fine, head, dims, step, width, rank, RANK), HALF)
                 squares += tl.sum(after * after, 1)
         visible = tl.load(seen + text * keys + inside)
         length = tl.where(visible != 0, tl.sqrt(squares), 0.0)  # padding may hold nan

@@ -9,10 +9,11 @@ from torch import Tensor
 from headscope.batches import ALL_LAYERS, AttentionBatch, ChosenRows, TokenBatch
 from headscope.capture.call import AttentionInputs
 from headscope.capture.kernels.batch import NOTHING, Asked, FusedBatch, FusedStack, is_plain
-from headscope.capture.kernels.launch import Call, PairLists, StackSums, TokenTables, View, attend
+from headscope.capture.kernels.launch import Call, StackSums, attend
+from headscope.capture.kernels.view import PairLists, TokenTables, View
 from headscope.measures.reductions import (
-    WINDOWS,
     PAIR_PATTERNS,
+    WINDOWS,
     KeyClass,
     MapSums,
     QueryGroup,

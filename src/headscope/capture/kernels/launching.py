@@ -33,7 +33,8 @@ class Launcher:
             self._kernel[grid](*numbers, **named)
             return
         kinds = [
-            (number.dtype, number.data_ptr() & 15) if isinstance(number, Tensor) else number for number in numbers
+            (number.dtype, number.data_ptr() & 15) if isinstance(number, Tensor) else number
+            for number in numbers
         ]
         key = (numbers[0].device, *kinds, *named.values())
         compiled = self._known.get(key)
@@ -44,4 +45,3 @@ class Launcher:
             return
         constants = (named[name] for name in self._kernel.arg_names[len(numbers) :])
         compiled[(*grid, 1, 1)[:3]](*numbers, *constants)
-

@@ -19,7 +19,11 @@ def _coded(
     block, text = tl.program_id(0), tl.program_id(1).to(tl.int64)
     rows = block * ROWS + tl.arange(0, ROWS)
     at = text * length + tl.minimum(rows, length - 1)
-    own_id, own_word, own_type = tl.load(ids + at)[:, None], tl.load(word + at)[:, None], tl.load(word_type + at)[:, None]
+    own_id, own_word, own_type = (
+        tl.load(ids + at)[:, None],
+        tl.load(word + at)[:, None],
+        tl.load(word_type + at)[:, None],
+    )
     own_segment = tl.load(segment + at)[:, None]
     is_real = ((tl.load(is_token + at) != 0) & (rows < length))[:, None]
     found = tl.zeros([ROWS, KEYS], tl.int32)
@@ -47,7 +51,9 @@ def _coded(
         inside = (rows < length)[:, None] & (places < length)[None, :]
         code = tl.where(inside, code, 0)
         found |= code
-        tl.store(codes + (text * length + rows)[:, None] * length + places[None, :], code.to(tl.uint8), mask=inside)
+        tl.store(
+            codes + (text * length + rows)[:, None] * length + places[None, :], code.to(tl.uint8), mask=inside
+        )
     for pattern in tl.static_range(PATTERNS):
         points = tl.max((found >> pattern) & 1, 1)  # (row,)
         tl.atomic_add(asking + text * PATTERNS + pattern, tl.sum(points, 0))

@@ -63,7 +63,7 @@ __all__ = [
     "picked",
     "row_scale",
     "token_tables",
-    "window_sums",
     "window_of_offsets",
+    "window_sums",
     "window_table",
 ]

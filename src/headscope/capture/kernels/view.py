@@ -1,0 +1,206 @@
+"""What the kernels are told of an attention call: how maps are cut, what its tokens are, how queries see keys."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from headscope.capture.call import AttentionInputs
+from headscope.capture.kernels import chosen, fused, sums
+from headscope.capture.kernels.launching import Launcher
+from headscope.measures.reductions import FARTHEST
+
+_HALF = (torch.float16, torch.bfloat16)
+_SIDE, _TALL, _DIAGONALS = (int(number.value) for number in (sums.SIDE, sums.TALL, sums.DIAGONALS))
+NARROW = 64
+"""Heads of no more than so many neurons leave registers free."""
+_LISTED = Launcher(chosen.listed)
+
+
+@dataclass(frozen=True)
+class Tiling:
+    """How maps are cut into tiles."""
+
+    warps: int  # of 64 queries
+    keys: int
+    threads: int
+
+    @classmethod
+    def fitting(cls, width: int, *, half: bool) -> "Tiling":
+        """As much as registers hold, for heads of so many neurons."""
+        if not half:
+            return cls(1, 32, 256)
+        return cls(2, 32, 64) if width <= NARROW else cls(1, 64 if width <= 2 * NARROW else 32, 128)
+
+    @property
+    def rows(self) -> int:
+        """How many queries a tile has."""
+        return _TALL * _SIDE * self.warps
+
+    @property
+    def lines(self) -> int:
+        """On how many lines the rectangles of a tile lie."""
+        return _SIDE * self.warps + (self.keys - _SIDE) // _TALL
+
+    @property
+    def listed(self) -> int:
+        """How many pairs of a tile there is room for: twice what is found where ordinary text is densest."""
+        return max(self.threads, self.rows * self.keys // 16)
+
+    @property
+    def near(self) -> int:
+        """How many tiles of a block may come within FARTHEST of the middle diagonal."""
+        return -(-(self.rows + 2 * FARTHEST) // self.keys) + 1
+
+    @property
+    def size(self) -> int:
+        """How many sums along diagonals a tile leaves."""
+        return self.lines * _DIAGONALS
+
+    def counts(self, queries: int, keys: int) -> tuple[int, int]:
+        """How many blocks of queries, and tiles of each, there are."""
+        return -(-queries // self.rows), -(-keys // self.keys)
+
+
+@dataclass(frozen=True)
+class PairLists:
+    """The pairs of query and key that named patterns point at, by tile."""
+
+    codes: Tensor  # (text, query, key) a bit for each pattern
+    _made: dict[Tiling, tuple[Tensor, Tensor]] = field(default_factory=dict)
+
+    def of(self, tiling: Tiling) -> tuple[Tensor, Tensor]:
+        """(text, block, tile, entry) places in the tile with their bits, and (text, block, tile) how many there are.
+
+        Tiles with more than there is room for are looked at by `codes`.
+        """
+        if tiling not in self._made:
+            texts, queries, keys = self.codes.shape
+            blocks, tiles = tiling.counts(queries, keys)
+            room = (texts, blocks, tiles, tiling.listed)
+            entries = torch.empty(room, device=self.codes.device, dtype=torch.int32)
+            counts = torch.empty(room[:3], device=self.codes.device, dtype=torch.int32)
+            _LISTED[(tiles, blocks, texts)](
+                self.codes, entries, counts, queries, keys, tiles,
+                WARPS=tiling.warps, KEYS=tiling.keys, CHUNK=tiling.listed, SIDE=_SIDE, TALL=_TALL,
+            )  # fmt: skip
+            self._made[tiling] = entries, counts
+        return self._made[tiling]
+
+
+@dataclass(frozen=True)
+class TokenTables:
+    """What the kernels need to know of the tokens of a batch; the same for all layers."""
+
+    classes: Tensor  # (text, key, 8) 1 where the key is of the class
+    ordinary: Tensor  # (text, key) which keys count by distance
+    seen: Tensor  # (text, key)
+    real: Tensor  # (text, query)
+    member: Tensor  # (text, 8, query) what a query counts in the mean over each group
+    windows: Tensor  # (text, offset + queries) where an offset counts by distance; empty between two texts
+    pairs: PairLists | None  # None between two texts
+    padded: bool  # whether any key or query is padding
+
+    @cached_property
+    def ordinary_bits(self) -> Tensor:
+        """(text, key) all bits set where the key counts by distance."""
+        return -self.ordinary.short()
+
+    @cached_property
+    def special_bits(self) -> Tensor:
+        """(text, key) all bits set where a key does not."""
+        return -(self.seen & ~self.ordinary).short()
+
+    @cached_property
+    def limits(self) -> Tensor:
+        """(text, key) the most that the score of a key may be."""
+        return torch.where(self.seen, torch.inf, fused.NEVER.value)
+
+    @cached_property
+    def asking(self) -> Tensor:
+        """(text, query) the most that the logarithm of a query's weight may be."""
+        return torch.where(self.real, torch.inf, fused.NEVER.value)
+
+    @cached_property
+    def half_classes(self) -> Tensor:
+        """The classes in half precision, which holds them exactly."""
+        return self.classes.half()
+
+
+@dataclass(frozen=True)
+class View:
+    """How queries see keys: what the kernels are told of masks, biases and caps."""
+
+    inputs: AttentionInputs
+    tables: TokenTables
+    causal: bool
+    masked: bool
+    """Whether the mask says more than that padding, and what lies ahead, is not seen."""
+
+    @cached_property
+    def pointers(self) -> tuple[Tensor, ...]:
+        """What keys may score, the mask and the bias."""
+        query = self.inputs.query
+        limits = torch.full_like(self.tables.limits, torch.inf) if self.masked else self.tables.limits
+        return limits, tensor_or(self.mask, query), tensor_or(self.bias, query)
+
+    @cached_property
+    def mask(self) -> Tensor | None:
+        """(text, head, query, key) the mask, where it must be looked at."""
+        return self.inputs.mask_of_all if self.masked else None
+
+    @cached_property
+    def bias(self) -> Tensor | None:
+        """(text, head, query, key) what is added to scores by position."""
+        return self.inputs.bias_of_all
+
+    @cached_property
+    def steps(self) -> list[int]:
+        """The strides of mask and bias."""
+        return [*_steps(self.mask), *_steps(self.bias)]
+
+    def flags(self, keys: int) -> dict[str, bool]:
+        """What the kernels are compiled for that take so many keys at a time."""
+        return {
+            "CAUSAL": self.causal and not self.masked,
+            "HAS_SEEN": (self.tables.padded and not self.masked) or self.inputs.key.shape[2] % keys != 0,
+            "HAS_MASK": self.masked,
+            "HAS_BIAS": self.inputs.position_bias is not None,
+            "HAS_CAP": self.inputs.soft_cap is not None,
+        }
+
+    @property
+    def score(self) -> tuple[float, float]:
+        """What products of queries and keys are multiplied with, and what caps them."""
+        return self.inputs.scale, self.inputs.soft_cap or 1.0
+
+    @property
+    def half(self) -> bool:
+        """Whether the model computes in half precision."""
+        return self.inputs.query.dtype in _HALF
+
+    @property
+    def whole(self) -> bool:
+        """Whether vectors are as wide as kernels take them."""
+        widths = (self.inputs.query.shape[-1], self.inputs.value.shape[-1])
+        return all(padded(width) == width for width in widths)
+
+    def room(self, *shape: int) -> Tensor:
+        """Room for numbers in float32."""
+        return torch.empty(shape, device=self.inputs.query.device, dtype=torch.float32)
+
+
+def padded(size: int) -> int:
+    """The next power of two, at least 16."""
+    return max(16, 1 << (size - 1).bit_length())
+
+
+def tensor_or(tensor: Tensor | None, other: Tensor) -> Tensor:
+    """A pointer to something, where the kernel will not look."""
+    return other if tensor is None else tensor
+
+
+def _steps(tensor: Tensor | None) -> Sequence[int]:
+    return (0, 0, 0, 0) if tensor is None else tensor.stride()

@@ -1,0 +1,53 @@
+"""Masks that say what they hide, against looking at them."""
+
+import pytest
+import torch
+from tests.helpers.attention import random_texts, token_batch
+from torch import nn
+from transformers.masking_utils import bidirectional_mask_function, causal_mask_function
+
+from headscope.capture.call import AttentionInputs
+from headscope.capture.kernels import batch
+from headscope.capture.observe import _told_mask
+from headscope.types import HeadGrid, TokenBatch
+
+TOKENS = token_batch(random_texts(HeadGrid("encoder", 1, 1, causal=False), [9, 5], seed=0))
+
+
+def told_mask(tokens: TokenBatch, *, causal: bool, hides: str) -> torch.Tensor:
+    texts, length = tokens.ids.shape
+    return _told_mask(
+        batch_size=texts,
+        q_length=length,
+        kv_length=length,
+        mask_function=causal_mask_function if causal else bidirectional_mask_function,
+        attention_mask=tokens.is_token,
+        dtype=torch.float32,
+        hides=hides,
+    )
+
+
+def is_plain(mask: torch.Tensor, *, causal: bool) -> bool:
+    nothing = torch.zeros(len(TOKENS.ids), 1, TOKENS.ids.shape[1], 4)
+    inputs = AttentionInputs(nn.Identity(), nothing, nothing, nothing, mask)
+    return batch.is_plain(inputs, (TOKENS, TOKENS), causal=causal)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_a_mask_that_tells_hides_what_it_says(causal: bool) -> None:
+    hides = "padding and what lies ahead" if causal else "padding"
+    mask = told_mask(TOKENS, causal=causal, hides=hides)
+    assert is_plain(mask.clone(), causal=causal)  # a copy tells nothing, so that it is looked at
+    assert not is_plain(mask.clone(), causal=not causal)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_what_it_says_is_taken_where_it_fits_the_stack(causal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    hides = "padding and what lies ahead" if causal else "padding"
+    mask = told_mask(TOKENS, causal=causal, hides=hides)
+    looks: list[bool] = []
+    monkeypatch.setattr(batch, "_hides_what_it_should", lambda *_, **__: looks.append(True) or False)
+    assert is_plain(mask, causal=causal)
+    assert not looks
+    assert not is_plain(mask, causal=not causal)
+    assert looks
