@@ -200,14 +200,23 @@ def main() -> None:
             batches = texts(model, BATCHES * count, length, together=count)
             contenders = contenders_of(road, batches, length, each=arguments.each)
             columns[f"{name}, {count} x {length}"] = measured(model, batches, contenders, rounds)
+            keep("gpu", tables_of(columns, rounds), machine=torch.cuda.get_device_name())
         del network, model, road, batches, contenders
         gc.collect()
+
+
+def tables_of(columns: dict[str, dict[str, tuple[float, float]]], rounds: int) -> list[Table]:
+    """What was measured so far, by model and shape, as pages show it: time, then memory."""
     labels = dict.fromkeys(label for column in columns.values() for label in column)
     notes = (
         f"Texts x tokens of a batch, random weights, {rounds} rounds, exact distances and own function one; by where "
         "heads look (looked), or by that and by what they move."
     )
-    tables = [
+    titles = (
+        "Four batches that follow each other, as a multiple of the plain forward pass",
+        "Their memory, as a multiple of that of the plain forward pass",
+    )
+    return [
         Table(
             title,
             notes,
@@ -218,14 +227,8 @@ def main() -> None:
             ],
             quoted=number == 0,
         )
-        for number, title in enumerate(
-            (
-                "Four batches that follow each other, as a multiple of the plain forward pass",
-                "Their memory, as a multiple of that of the plain forward pass",
-            )
-        )
+        for number, title in enumerate(titles)
     ]
-    keep("gpu", tables, machine=torch.cuda.get_device_name())
 
 
 if __name__ == "__main__":

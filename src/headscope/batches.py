@@ -13,6 +13,8 @@ T = TypeVar("T")
 ALL_LAYERS = -1
 """In place of the number of a layer, of what holds all of a stack."""
 
+_NUMBERS_TOGETHER = 1 << 25  # of rows in half precision that are worked on in all digits
+
 # What rounding may leave of vectors that cancel, as a share of their lengths.
 _ROUNDING = 1e-5
 

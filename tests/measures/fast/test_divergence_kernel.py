@@ -33,9 +33,7 @@ def test_they_are_those_of_scipy(dtype: torch.dtype, bar: float) -> None:
     rows = maps.double().numpy()
     for text, one, other in np.ndindex(2, 5, 5):
         real = [query for query in range(3) if rows[text, 0, query].any()]
-        expected = sum(
-            jensenshannon(rows[text, one, query], rows[text, other, query]) ** 2 for query in real
-        )
+        expected = sum(jensenshannon(rows[text, one, query], rows[text, other, query]) ** 2 for query in real)
         assert found[text, one, other] == pytest.approx(expected, rel=bar, abs=2e-6)
 
 
