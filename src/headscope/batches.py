@@ -269,7 +269,16 @@ class MovedBatch(AttentionBatch):
 
 
 def moved_shares(weights: Tensor, lengths: Tensor) -> Tensor:
-    """(..., head, query, key) weights times lengths (..., head, key), rows adding up to 1, 0 if nothing is fetched."""
+    """(..., head, query, key) weights times lengths (..., head, key), rows adding up to 1, 0 if nothing is fetched.
+
+    Those in half precision are formed in all digits, some texts at a time, and stay in half precision.
+    """
+    if weights.dtype == torch.float16:
+        shares, step = torch.empty_like(weights), max(1, _NUMBERS_TOGETHER // max(1, weights[0].numel()))
+        for start in range(0, len(weights), step):
+            part = slice(start, start + step)
+            shares[part] = moved_shares(weights[part].float(), lengths[part])
+        return shares
     moved = weights * lengths[..., None, :]
     return moved / moved.sum(-1, keepdim=True).clamp_min(torch.finfo(moved.dtype).tiny)
 

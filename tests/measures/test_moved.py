@@ -8,7 +8,7 @@ import torch
 from tests.helpers.attention import batches, random_texts
 from tests.measures.test_common import GRIDS, assert_same
 
-from headscope.batches import _moved_shares
+from headscope.batches import moved_shares
 from headscope.measures import MEASURES, HeadDistance, Loudness, Measure
 from headscope.types import AttentionBatch, HeadGrid
 
@@ -130,7 +130,7 @@ def test_rows_in_half_precision_are_weighed_in_all_digits_and_stay_half(
     torch.manual_seed(0)
     weights = torch.randn(3, 2, 4, 5).softmax(-1).half()
     lengths = torch.rand(3, 2, 5) * 1e6  # more than half precision holds
-    found = _moved_shares(weights, lengths)
+    found = moved_shares(weights, lengths)
     moved = weights.double() * lengths.double()[:, :, None]
     assert found.dtype == torch.float16
     torch.testing.assert_close(found.double(), moved / moved.sum(-1, keepdim=True), atol=1e-7, rtol=1e-3)
