@@ -5,7 +5,7 @@ BIN := .venv/bin
 # Where a machine forbids it, every process compiles headscope again, and the tests start two hundred.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test wheel-test test-gpu bench bench-gpu docs models web web-lint check generated clean fuzz
+.PHONY: demo test coverage wheel-test test-gpu bench bench-gpu docs models web web-lint check generated clean fuzz
 
 # Everything is pinned in constraints.txt; the stamp is younger than what it was made from.
 .venv/installed: pyproject.toml models/pyproject.toml constraints.txt
@@ -19,6 +19,10 @@ demo: .venv/installed
 
 test: .venv/installed
 	$(BIN)/python -m pytest -n auto --maxprocesses 8
+
+# The tests once more, with what they leave out.
+coverage: .venv/installed
+	$(BIN)/python -m pytest -n auto --maxprocesses 8 --cov=headscope --cov-report=term:skip-covered
 
 # What a run costs here: ratios to the plain forward pass, into benchmarks/RESULTS.md and the README. On a quiet machine.
 bench: .venv/installed

@@ -1,5 +1,7 @@
 """Masks that say what they hide, against looking at them."""
 
+import weakref
+
 import pytest
 import torch
 from tests.helpers.attention import random_texts, token_batch
@@ -51,3 +53,11 @@ def test_what_it_says_is_taken_where_it_fits_the_stack(causal: bool, monkeypatch
     assert not looks
     assert not is_plain(mask, causal=not causal)
     assert looks
+
+
+def test_a_mask_that_was_looked_at_is_held_lest_another_lie_in_its_place() -> None:
+    mask = told_mask(TOKENS, causal=False, hides="padding").clone()
+    held = weakref.ref(mask)
+    assert is_plain(mask, causal=False)
+    del mask
+    assert held() is not None

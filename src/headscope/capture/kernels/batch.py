@@ -199,24 +199,29 @@ class FusedStack(ABC):
         return even_attention(*self.sides, causal=causal)
 
 
-class _Masks:
-    """Which masks of a batch have been looked at, and whether they say no more than its tokens do."""
+class SeenMasks:
+    """What was found of the masks of a batch; each is held meanwhile, lest another come to lie in its place."""
 
     def __init__(self, keys: TokenBatch) -> None:
-        self.plain: dict[tuple[int, ...], bool] = {}
+        self._known: dict[tuple[object, ...], tuple[Tensor, bool]] = {}
+
+    def found(self, mask: Tensor, question: str, look: Callable[[], bool]) -> bool:
+        """The answer to a question about a mask, looked up once."""
+        told_by = (question, mask.data_ptr(), *mask.shape)
+        if told_by not in self._known:
+            self._known[told_by] = mask, look()
+        return self._known[told_by][1]
 
 
 def is_plain(inputs: AttentionInputs, sides: tuple[TokenBatch, TokenBatch], *, causal: bool) -> bool:
     """Whether the mask of a call hides padding and, in a causal stack, what lies ahead, and nothing else."""
     mask = inputs.mask
     assert mask is not None
-    if getattr(mask, "hides", None) == ("padding and what lies ahead" if causal else "padding"):
+    hides = "padding and what lies ahead" if causal else "padding"
+    if getattr(mask, "hides", None) == hides:
         return True
-    known = sides[1].derive(_Masks).plain
-    told_by = (mask.data_ptr(), *mask.shape, int(causal))
-    if told_by not in known:
-        known[told_by] = _hides_what_it_should(inputs, *sides, causal=causal)
-    return known[told_by]
+    masks = sides[1].derive(SeenMasks)
+    return masks.found(mask, hides, lambda: _hides_what_it_should(inputs, *sides, causal=causal))
 
 
 def _hides_what_it_should(

@@ -58,20 +58,20 @@ def rows_of(
 @triton.jit
 def listed(
     codes, entries, counts, queries, keys, tiles,
-    WARPS: tl.constexpr, KEYS: tl.constexpr, CHUNK: tl.constexpr, SIDE: tl.constexpr, TALL: tl.constexpr,
+    WARPS: tl.constexpr, KEYS: tl.constexpr, CHUNK: tl.constexpr, SIDE: tl.constexpr,
 ):  # fmt: skip
     """(text, block, tile; entry) pairs of a tile that any pattern points at, CHUNK at most: place in the tile, and bits.
 
     `codes` (text, query, key) has a bit for each pattern; `counts` (text, block, tile) says how many entries there are.
     Places are in the order in which `sums.summed` lays a tile flat.
     """
-    ROWS: tl.constexpr = TALL * SIDE * WARPS
+    ROWS: tl.constexpr = SIDE * SIDE * WARPS
     tile, block, text = tl.program_id(0), tl.program_id(1), tl.program_id(2).to(tl.int64)
     flat = tl.arange(0, ROWS * KEYS)
-    place, rectangle = flat % SIDE, flat // SIDE % SIDE
+    place, square = flat % SIDE, flat // SIDE % SIDE
     across, above = flat // (SIDE * SIDE) % (KEYS // SIDE), flat // (SIDE * KEYS)
     odd, warp, pair = above % 2, above // 2 % WARPS, above // (2 * WARPS)
-    rows = block * ROWS + (warp * SIDE + rectangle) * TALL + pair * 2 + odd
+    rows = block * ROWS + (warp * SIDE + square) * SIDE + pair * 2 + odd
     places = tile * KEYS + across * SIDE + place
     inside = (rows < queries) & (places < keys)
     code = tl.load(codes + (text * queries + rows) * keys + places, mask=inside, other=0).to(tl.int32)

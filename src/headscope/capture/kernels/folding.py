@@ -3,7 +3,7 @@
 import triton
 import triton.language as tl
 
-from headscope.capture.kernels.sums import DIAGONALS, SIDE, TALL
+from headscope.capture.kernels.sums import DIAGONALS, SIDE
 
 
 @triton.jit
@@ -48,10 +48,10 @@ def _gathered(
     IS_NEAR: tl.constexpr,
 ):  # fmt: skip
     """(offset,) the sums along diagonals of all tiles of a line, of which `kept` stand in memory for each block."""
-    ROWS: tl.constexpr = TALL * SIDE * WARPS
-    USED: tl.constexpr = WARPS * SIDE + (KEYS - SIDE) // TALL
+    ROWS: tl.constexpr = SIDE * SIDE * WARPS
+    USED: tl.constexpr = WARPS * SIDE + KEYS // SIDE - 1
     SIZE: tl.constexpr = USED * DIAGONALS
-    STEP: tl.constexpr = KEYS // TALL  # lines from one tile to the next
+    STEP: tl.constexpr = KEYS // SIDE  # lines from one tile to the next
     total = tl.zeros([COUNT], tl.float32)
     for block in range(0, blocks):
         reached = tiles
@@ -63,15 +63,13 @@ def _gathered(
             reached = tl.minimum(reached, (FAR + KEYS - 1 + (block + 1) * ROWS) // KEYS)
         # How far the offset lies from the first diagonal of the first tile.
         ahead = offsets + block * ROWS + ROWS - 1
-        for late in tl.static_range(
-            (2 * TALL + SIDE - 2) // TALL
-        ):  # a diagonal is one of the line before, too
-            diagonal = ahead % TALL + TALL * late
-            numbered = ahead // TALL - late
+        for late in tl.static_range(2):  # a diagonal is one of the line before, too
+            diagonal = ahead % SIDE + SIDE * late
+            numbered = ahead // SIDE - late
             for later in tl.static_range((USED + STEP - 1) // STEP):  # and a line one of the tile before
                 across, tile = numbered % STEP + STEP * later, numbered // STEP - later
                 holds = wanted & (ahead >= 0) & (numbered >= 0) & (tile >= begin) & (tile < reached)
-                holds &= (diagonal < SIDE + TALL - 1) & (across < USED)
+                holds &= (diagonal < 2 * SIDE - 1) & (across < USED)
                 at = ((line * blocks + block) * kept + tile - begin) * SIZE + across * DIAGONALS + diagonal
                 total += tl.load(diagonals + at, mask=holds, other=0.0)
     return total

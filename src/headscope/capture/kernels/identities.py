@@ -16,7 +16,7 @@ from torch.nn.functional import pad
 
 from headscope.batches import TokenBatch
 from headscope.capture.call import AttentionInputs
-from headscope.capture.kernels.batch import HIDDEN, is_plain
+from headscope.capture.kernels.batch import HIDDEN, SeenMasks, is_plain
 from headscope.measures.reductions import PAIR_PATTERNS, KeyClass, class_table
 
 TOGETHER = 1 << 24
@@ -123,8 +123,7 @@ class Attention:
         others = (inputs.position_bias, inputs.soft_cap, inputs.sinks)
         if any(other is not None for other in others) or inputs.query.device.type not in _FUSED:
             return None
-        hiding = self.sides[1].derive(_Hiding)
-        if not (self.plain or inputs.mask is None or hiding.alone(inputs.mask)):
+        if not (self.plain or inputs.mask is None or self._only_hides(inputs.mask)):
             return None
         bias, width = self._bias(), inputs.value.shape[-1] + self._table.shape[-1]
         columns = width + self.ways * inputs.key.shape[-1]
@@ -176,6 +175,11 @@ class Attention:
         fetched = self.lengths[..., None]  # (text, head, key, 1)
         looked = classes.expand(-1, self.heads, -1, -1)
         return torch.cat([looked, classes * fetched, fetched, torch.special.xlogy(fetched, fetched)], -1)
+
+    def _only_hides(self, mask: Tensor) -> bool:
+        """Whether a mask hides keys and adds nothing to the scores of others."""
+        masks = self.sides[1].derive(SeenMasks)
+        return masks.found(mask, "keys alone", lambda: bool(((mask == 0) | (mask < HIDDEN)).all()))
 
     def _bias(self) -> Tensor | None:
         """(text, head, query, key) what hides keys, in rows that begin where fused attention wants them; no copies."""
@@ -234,20 +238,6 @@ def _on_cpu(
 
 
 _FUSED = {"cuda": _on_gpu, "cpu": _on_cpu}
-
-
-class _Hiding:
-    """Which masks of a batch hide keys and add nothing to the scores of others."""
-
-    def __init__(self, keys: TokenBatch) -> None:
-        self._known: dict[tuple[int, ...], bool] = {}
-
-    def alone(self, mask: Tensor) -> bool:
-        """Whether this one does."""
-        told_by = (mask.data_ptr(), *mask.shape)
-        if told_by not in self._known:
-            self._known[told_by] = bool(((mask == 0) | (mask < HIDDEN)).all())
-        return self._known[told_by]
 
 
 def joined(parts: list[Found], dimension: int) -> Found:

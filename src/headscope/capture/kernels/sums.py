@@ -6,9 +6,8 @@ As far as it goes on the matrix units:
   bits hold a weight to 5e-4, and the table is exact;
 - **entropy**: minus the sum of p log p, where log p is the score less the log-sum-exp;
 - **diagonals**: a tile is cut into squares of 8 queries by 8 keys. One product with a fixed table sums each of them
-  along its 15 diagonals, a second adds up the rectangles that lie on a line. Queries are loaded in an order in which
-  eight threads of the matrix units hold a whole rectangle, so that no number changes its thread on the way from the
-  scores to that product;
+  along its 15 diagonals, a second adds up the squares that lie on a line. Queries are loaded in an order in which the
+  thread that is given a weight by one product is the one that hands it to the next;
 - **named patterns**: each tile has a list of the pairs of query and key that they point at (`chosen.listed`).
 
 By what heads move it is the same: m = p f / z is a softmax too, of scores to which the logarithm of what is fetched is
@@ -31,11 +30,9 @@ GROUPS = tl.constexpr(8)
 PATTERNS = tl.constexpr(8)
 """Room for so many named patterns."""
 SIDE = tl.constexpr(8)
-"""How many keys the rectangles have that a tile is cut into, and how many of them a warp has below each other."""
-TALL = tl.constexpr(8)
-"""How many queries they have."""
+"""Side of the squares that a tile is cut into, and how many of them a warp of the matrix units has below each other."""
 DIAGONALS = tl.constexpr(16)
-"""Room for the diagonals of a rectangle, of which there are SIDE + TALL - 1."""
+"""Room for the diagonals of a square, of which there are 15."""
 LOG_2 = tl.constexpr(0.6931471805599453)
 COMPILED = tl.constexpr(os.environ.get("TRITON_INTERPRET") != "1")
 """Triton's interpreter knows no instructions of the hardware."""
@@ -43,10 +40,10 @@ COMPILED = tl.constexpr(os.environ.get("TRITON_INTERPRET") != "1")
 
 @triton.jit
 def row_of(slot, WARPS: tl.constexpr):
-    """Which query of a block stands in a slot: slots are (pair of rows, warp, row, rectangle), queries (warp, …)."""
-    rectangle, odd = slot % SIDE, slot // SIDE % 2
+    """Which query of a block stands in a slot: slots are (pair of rows, warp, row, square), queries (warp, square, row)."""
+    square, odd = slot % SIDE, slot // SIDE % 2
     warp, pair = slot // (2 * SIDE) % WARPS, slot // (2 * SIDE * WARPS)
-    return (warp * SIDE + rectangle) * TALL + pair * 2 + odd
+    return (warp * SIDE + square) * SIDE + pair * 2 + odd
 
 
 @triton.jit
@@ -64,26 +61,26 @@ def _kept(weights, kept, ROWS: tl.constexpr, KEYS: tl.constexpr, HALF: tl.conste
 
 @triton.jit
 def _on_diagonals(dtype: tl.constexpr):
-    """(place in a rectangle, diagonal) 1 where the place lies on the diagonal."""
-    place, diagonal = tl.arange(0, TALL * SIDE), tl.arange(0, DIAGONALS)
-    return ((place % SIDE - place // SIDE + TALL - 1)[:, None] == diagonal[None, :]).to(dtype)
+    """(place in a square, diagonal) 1 where the place lies on the diagonal."""
+    place, diagonal = tl.arange(0, SIDE * SIDE), tl.arange(0, DIAGONALS)
+    return ((place % SIDE - place // SIDE + SIDE - 1)[:, None] == diagonal[None, :]).to(dtype)
 
 
 @triton.jit
 def _on_lines(dtype: tl.constexpr, LINES: tl.constexpr, WARPS: tl.constexpr, KEYS: tl.constexpr):
-    """(line, rectangle) 1 where a rectangle of the tile lies on the line of rectangles."""
+    """(line, square) 1 where a square of the tile lies on the line of squares."""
     number = tl.arange(0, WARPS * KEYS)
     down = number // (2 * SIDE) % WARPS * SIDE + number % SIDE
     across = number // (2 * SIDE * WARPS) * 2 + number // SIDE % 2
-    line = across * (SIDE // TALL) - down + WARPS * SIDE - 1
+    line = across - down + WARPS * SIDE - 1
     return (line[None, :] == tl.arange(0, LINES)[:, None]).to(dtype)
 
 
 @triton.jit
 def _along_diagonals(weights, diagonals, lines, WARPS: tl.constexpr, KEYS: tl.constexpr):
     """(line, diagonal) sums of a tile of weights (slot, key) along its diagonals."""
-    split = tl.reshape(weights, [TALL // 2, WARPS, 2, SIDE, KEYS // (2 * SIDE), 2, SIDE])
-    cut = tl.reshape(tl.permute(split, (4, 1, 5, 3, 0, 2, 6)), [WARPS * KEYS, TALL * SIDE])
+    split = tl.reshape(weights, [SIDE // 2, WARPS, 2, SIDE, KEYS // (2 * SIDE), 2, SIDE])
+    cut = tl.reshape(tl.permute(split, (4, 1, 5, 3, 0, 2, 6)), [WARPS * KEYS, SIDE * SIDE])
     each = tl.dot(cut, diagonals, input_precision="ieee")
     return tl.dot(lines, each.to(lines.dtype), input_precision="ieee")
 
@@ -99,8 +96,8 @@ def _at_pairs(
     LANES: tl.constexpr,
 ):
     """(pattern, lane) sums of a tile's weights at the first CHUNK of its `listed` entries."""
-    split = tl.reshape(weights, [TALL // 2, WARPS, 2, SIDE, KEYS // SIDE, SIDE])
-    flat = tl.reshape(tl.permute(split, (0, 1, 2, 4, 3, 5)), [TALL * SIDE * WARPS * KEYS])
+    split = tl.reshape(weights, [SIDE // 2, WARPS, 2, SIDE, KEYS // SIDE, SIDE])
+    flat = tl.reshape(tl.permute(split, (0, 1, 2, 4, 3, 5)), [SIDE * SIDE * WARPS * KEYS])
     numbers = tl.arange(0, CHUNK)
     entry = tl.load(entries + numbers, mask=numbers < listed, other=0)
     weight = tl.gather(flat, entry & 0xFFFF, 0)
@@ -163,20 +160,20 @@ def summed(
     mask_text, mask_head, mask_row, mask_key, bias_text, bias_head, bias_row, bias_key,
     heads, groups, queries, keys, width, tiles, lines, first, scale, cap,
     WARPS: tl.constexpr, KEYS: tl.constexpr, DIM: tl.constexpr, CHUNK: tl.constexpr, LANES: tl.constexpr,
-    LINES: tl.constexpr, FAR: tl.constexpr, NEAR: tl.constexpr, CAUSAL: tl.constexpr, HAS_SEEN: tl.constexpr, HAS_MASK: tl.constexpr,
-    HAS_BIAS: tl.constexpr, HAS_CAP: tl.constexpr, WITHIN: tl.constexpr, MOVED: tl.constexpr, HALF: tl.constexpr,
-    WHOLE: tl.constexpr, EVEN: tl.constexpr, FULL: tl.constexpr,
+    LINES: tl.constexpr, FAR: tl.constexpr, NEAR: tl.constexpr, CAUSAL: tl.constexpr, HAS_SEEN: tl.constexpr,
+    HAS_MASK: tl.constexpr, HAS_BIAS: tl.constexpr, HAS_CAP: tl.constexpr, WITHIN: tl.constexpr, MOVED: tl.constexpr,
+    HALF: tl.constexpr, WHOLE: tl.constexpr, EVEN: tl.constexpr, FULL: tl.constexpr,
 ):  # fmt: skip
     """One block of one head's queries on one text: its part of every sum. Long, since its registers are live throughout.
 
     `normaliser` (text, head, query) are log-sum-exps; with MOVED `lengths` (text, head, key) are of what is fetched.
     `ordinary` and `special` (text, key) have all bits set for keys that count by distance, and for others; `asking`
-    (text, query) is the most that the logarithm of a query's weight may be, NEVER for padding; `member` (text, 8, query) is what a query counts in each group. WITHIN one text
-    there are diagonals, of `special` keys for the NEAR tiles that come within FAR of the middle one, and pairs, but for
-    tiles with more than CHUNK of them, which are left to `crowded`.
-    Sums stand in the rows of a stack's `lines` heads, this layer's from `first` on.
+    (text, query) is the most that the logarithm of a query's weight may be, NEVER for padding; `member` (text, 8,
+    query) is what a query counts in each group. WITHIN one text there are diagonals, of `special` keys for the NEAR
+    tiles that come within FAR of the middle one, and pairs, but for tiles with more than CHUNK of them, which are left
+    to `crowded`. Sums stand in the rows of a stack's `lines` heads, this layer's from `first` on.
     """
-    ROWS: tl.constexpr = TALL * SIDE * WARPS
+    ROWS: tl.constexpr = SIDE * SIDE * WARPS
     precision: tl.constexpr = tl.float16 if HALF else tl.float32
     block, head, text = tl.program_id(0), tl.program_id(1), tl.program_id(2)
     group = head // (heads // groups)
@@ -217,7 +214,7 @@ def summed(
 
     on_diagonals = _on_diagonals(precision)
     on_lines = _on_lines(precision, LINES, WARPS, KEYS)
-    USED: tl.constexpr = WARPS * SIDE + (KEYS - SIDE) // TALL
+    USED: tl.constexpr = WARPS * SIDE + KEYS // SIDE - 1
     SIZE: tl.constexpr = USED * DIAGONALS
     numbered = tl.arange(0, LINES)[:, None]
     in_tile = numbered * DIAGONALS + tl.arange(0, DIAGONALS)[None, :]
@@ -305,7 +302,7 @@ def crowded(
 
     `codes` (text, query, key) has a bit for each pattern. Most programs find no such tile and are done.
     """
-    ROWS: tl.constexpr = TALL * SIDE * WARPS
+    ROWS: tl.constexpr = SIDE * SIDE * WARPS
     block, head, text = tl.program_id(0), tl.program_id(1), tl.program_id(2)
     wide = text.to(tl.int64)
     counts += (wide * tl.num_programs(0) + block) * tiles

@@ -13,7 +13,7 @@ from headscope.capture.kernels.launching import Launcher
 from headscope.measures.reductions import FARTHEST
 
 _HALF = (torch.float16, torch.bfloat16)
-_SIDE, _TALL, _DIAGONALS = (int(number.value) for number in (sums.SIDE, sums.TALL, sums.DIAGONALS))
+_SIDE, _DIAGONALS = int(sums.SIDE.value), int(sums.DIAGONALS.value)
 NARROW = 64
 """Heads of no more than so many neurons leave registers free."""
 _LISTED = Launcher(chosen.listed)
@@ -37,12 +37,12 @@ class Tiling:
     @property
     def rows(self) -> int:
         """How many queries a tile has."""
-        return _TALL * _SIDE * self.warps
+        return _SIDE * _SIDE * self.warps
 
     @property
     def lines(self) -> int:
-        """On how many lines the rectangles of a tile lie."""
-        return _SIDE * self.warps + (self.keys - _SIDE) // _TALL
+        """On how many lines the squares of a tile lie."""
+        return _SIDE * self.warps + self.keys // _SIDE - 1
 
     @property
     def listed(self) -> int:
@@ -84,7 +84,7 @@ class PairLists:
             counts = torch.empty(room[:3], device=self.codes.device, dtype=torch.int32)
             _LISTED[(tiles, blocks, texts)](
                 self.codes, entries, counts, queries, keys, tiles,
-                WARPS=tiling.warps, KEYS=tiling.keys, CHUNK=tiling.listed, SIDE=_SIDE, TALL=_TALL,
+                WARPS=tiling.warps, KEYS=tiling.keys, CHUNK=tiling.listed, SIDE=_SIDE,
             )  # fmt: skip
             self._made[tiling] = entries, counts
         return self._made[tiling]
