@@ -1,4 +1,4 @@
-"""Launching one of Triton's kernels at a tenth of what Triton's own look at the arguments costs."""
+"""Launching one of Triton's kernels without its look at every argument, every time."""
 
 import os
 from collections.abc import Callable
@@ -13,8 +13,8 @@ _MOST = 4096  # kinds of arguments that are remembered
 class Launcher:
     """A kernel that remembers what was compiled for arguments of some kind, and launches that at once.
 
-    A layer of a model launches half a dozen kernels of up to 64 arguments, and Triton takes some 60 µs to find what it
-    compiled for them: a GPU would wait for Python. What Triton tells kernels apart by is kept: the type of a tensor and
+    A layer of a model launches half a dozen kernels of up to 64 arguments. Triton looks at each of them, and at its own
+    settings, at every launch, and a GPU waits for Python meanwhile. What Triton tells kernels apart by is kept: the type of a tensor and
     how far it lies from a multiple of 16 bytes, all numbers, and all constants. Numbers come first, then constants, as
     in the kernels' own signatures.
     """
