@@ -14,9 +14,9 @@ class Launcher:
     """A kernel that remembers what was compiled for arguments of some kind, and launches that at once.
 
     A layer of a model launches half a dozen kernels of up to 64 arguments. Triton looks at each of them, and at its own
-    settings, at every launch, and a GPU waits for Python meanwhile. What Triton tells kernels apart by is kept: the type of a tensor and
-    how far it lies from a multiple of 16 bytes, all numbers, and all constants. Numbers come first, then constants, as
-    in the kernels' own signatures.
+    settings, at every launch, and a GPU waits for Python meanwhile. What Triton tells kernels apart by is kept: the
+    type of a tensor and how far it lies from a multiple of 16 bytes, all numbers, and all constants. Numbers come
+    first, then constants, as in the kernels' own signatures.
     """
 
     def __init__(self, kernel: Any) -> None:
