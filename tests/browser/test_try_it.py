@@ -71,9 +71,12 @@ def test_predictions_before_and_after(masked: hs.Model, from_server: Open) -> No
 
 def test_what_cannot_be_done_is_said(from_server: Open) -> None:
     page = from_server("view=try&model=demo")
+    # Until the page knows the model's heads, the server is asked, and a refusal stands on the console.
+    expect(page.locator(".ti-heads .hg-cell").first).to_be_visible()
     page.locator(".ti-heads input[type=text]").fill("14.1")
     expect(page.get_by_role("alert")).to_contain_text("there is no head 14.1: layers go from 0 to 11")
     page.locator(".ti-heads input[type=text]").fill("")
+    expect(page.get_by_role("alert")).to_have_count(0)
     page.get_by_label("Text", exact=True).fill("No word is hidden.")
     page.get_by_role("button", name="Predict").click()
     expect(page.get_by_role("note")).to_contain_text("The text has no [MASK]")

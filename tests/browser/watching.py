@@ -54,7 +54,7 @@ class Watched:
         """Fail on anything that left the page, complained, or popped up."""
         assert [address for address in self.requests if self.leaves(address)] == []
         assert self.dialogs == []
-        assert self.console == []
+        assert self.console == [], self.console
 
 
 Open = Callable[..., Page]
