@@ -20,25 +20,33 @@ from headscope.measures import MEASURES, Measure
 from headscope.models import Model, load, wrap
 from headscope.models.stacks import Place
 from headscope.text.batching import TextBatch, collate
-from headscope.text.encode import TextEncoder
+from headscope.text.encode import EncodedInput, TextEncoder
 from headscope.text.items import TextPair
 from headscope.types import AttentionBatch
 
 
-def texts(model: Model, count: int, length: int, *, together: int | None = None) -> list[TextBatch]:
+def encoded(model: Model, count: int, length: int) -> list[EncodedInput]:
+    """Pairs of paragraphs of the sample corpus, so many of so many tokens."""
     paragraphs = [line for line in sample_path().read_text(encoding="utf-8").splitlines() if line.strip()]
     encoder = TextEncoder(model.tokenizer, "pair", length)
     joined = [
         " ".join(paragraphs[(start + k) % len(paragraphs)] for k in range(1 + length // 128))
         for start in range(count + 1)
     ]
-    encoded = [encoder.encode(TextPair(joined[i], joined[i + 1])) for i in range(count)]
-    size = together or max(1, 32_768 // length)
+    return [encoder.encode(TextPair(joined[i], joined[i + 1])) for i in range(count)]
+
+
+def in_batches(model: Model, texts: list[EncodedInput], together: int) -> list[TextBatch]:
+    """The texts as padded batches on the model's device."""
     made = [
-        collate(encoded[start : start + size], pad=0, has_segments=True, one_segment=False)
-        for start in range(0, count, size)
+        collate(texts[start : start + together], pad=0, has_segments=model.has_segments, one_segment=False)
+        for start in range(0, len(texts), together)
     ]
     return [batch.bound_for(model.device).to(model.device) for batch in made]
+
+
+def texts(model: Model, count: int, length: int) -> list[TextBatch]:
+    return in_batches(model, encoded(model, count, length), max(1, 32_768 // length))
 
 
 def observe(
@@ -52,7 +60,7 @@ def observe(
     for batch in batches:
 
         def see(place: Place, call: AttentionCall, batch: TextBatch = batch) -> None:
-            carried = carrier.carried(place, call)
+            carried = carrier.carried(place, call.value, call.output)
             seen = AttentionBatch.observed(place.layer, call.weights, batch.source, batch.source, carried)
             for state in looked:
                 state.update(seen)

@@ -1,112 +1,74 @@
 """What "everything" costs on a GPU, as a ratio to the plain sdpa forward pass of the same round.
 
-Uses the light core alone (torch, triton, transformers, numpy): make bench-gpu
+A run from encoded texts on, as `headscope analyze` does it: batches as large as it takes them, each counted in a state
+of its own and merged. Reading and encoding, which go on beside it, are not in it. Uses the light core alone (torch,
+triton, transformers, numpy): make bench-gpu
 """
 
 import argparse
 import gc
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from statistics import median
 
 import torch
-from accelerator import forward, seconds, texts
+from accelerator import encoded, forward, in_batches, seconds
 from results import Table, keep
-from torch import Tensor
 from transformers import BertConfig, BertModel, Qwen2Config, Qwen2Model
 
-from headscope.capture import AttentionCall, Carrier, Forward, survey
-from headscope.capture.call import AttentionInputs
-from headscope.capture.follow import replacing
-from headscope.capture.kernels.batch import NOTHING, Asked, Root
-from headscope.capture.kernels.gpu import TritonStack
+from headscope.capture import Carrier, survey
 from headscope.measures import MEASURES, HeadDistance, Measure, SampledHeadDistance
 from headscope.models import Model, load, wrap
-from headscope.models.stacks import Place
-from headscope.text.batching import TextBatch
-from headscope.types import AttentionBatch
+from headscope.run.kernels import kernels_note
+from headscope.run.measured import Measures
+from headscope.run.one_pass import Job, Shard
+from headscope.run.watch import Watch
+from headscope.text.batching import by_length
+from headscope.text.encode import EncodedInput
 
 LONGEST_EXACT = 512
 """Longer texts' maps of all layers do not fit beside each other."""
-BATCHES = 4
-"""So many batches follow each other, as in a run."""
+BATCHES = 8
+"""So many batches' worth of texts."""
 WITHOUT = [MEASURES.get(name) for name in MEASURES.names() if name != "head_distance"]
 
 
+@dataclass(frozen=True)
+class Text:
+    """A text as a run reads it."""
+
+    encoded: EncodedInput
+
+    def __len__(self) -> int:
+        return len(self.encoded)
+
+
 class Road:
-    """All of a model's measures, looked and moved, by the kernel or by the model's own function."""
+    """All of a model's measures, looked and moved, by the kernels or by the model's own function."""
 
     def __init__(self, model: Model) -> None:
         self.capture = survey(model)
         self.carrier = Carrier(self.capture)
-        self.roots: dict[Place, Root] = {}
-        (self.grid,) = self.capture.stacks.grids
 
-    def count(self, states: list[Measure], moved: list[Measure], batch: AttentionBatch) -> None:
-        for state in states:
-            state.update(batch)
-        weighed = batch.moved if moved else None
-        for state in moved:
-            state.update(weighed)
+    def run(
+        self, texts: list[EncodedInput], kinds: list[type[Measure]], *, weigh: str, kernels: bool = True
+    ) -> Callable[[], Measures]:
+        """A run over the texts: what a GPU is busy with, ready to be timed."""
+        carries = weigh == "both" or any(kind.needs_carried for kind in kinds)
+        states = Measures.of(self.capture, kinds, weigh=weigh)
+        watch = Watch(self.capture, held_rows=states.held_rows, carrier=self.carrier if carries else None)
+        watch.kernels = kernels_note(watch, wanted=kernels, faithful=False)
+        if kernels and not watch.by_kernels:
+            raise RuntimeError(watch.kernels)
+        ready = [watch.ready(some) for some in by_length(map(Text, texts), watch.texts_at())]
+        job = Job(states.empty(), lambda part, some: part.update(watch, some.moved()), lambda some: some)
 
-    def fused(self, batches: list[TextBatch], kinds: list[type[Measure]], *, moved: bool = True) -> None:
-        """As `Watch.run_reduced` and `Measures.update` do it, which need more than the light core."""
-        states, weighed = self._started(kinds)
-        weighed = weighed if moved else []
-        carries = moved or any(state.needs_carried for state in states)
-        by_way = ((states, False), (weighed, True))
-        single = [[state for state in own if not state.from_sums] for own, _ in by_way]
-        at_once = [[state for state in own if state.from_sums] for own, _ in by_way]
-        turn: list[TritonStack] = []
-        shown = False
+        def run() -> Measures:
+            with watch.running():
+                return job.run(Shard(0, ready))
 
-        def compute(place: Place, inputs: AttentionInputs, forward: Forward) -> Tensor:
-            asked = NOTHING
-            if carries:
-                if place not in self.roots:
-                    self.roots[place] = Root.of(self.carrier.root(place, inputs.value), inputs.value.dtype)
-                asked = Asked(self.roots[place], self.carrier.residual(place), moved)
-            (stack,) = turn
-            call = stack.attend(place.layer, inputs, asked)
-            if shown:
-                self.count(*single, stack.layer(place.layer, call, None))
-            if place.layer == self.grid.layers - 1:
-                self.count(*at_once, stack.whole())
-            return call.output
-
-        with self.carrier.watching(), replacing(self.capture, compute) as run:
-            for batch in batches:
-                tokens = batch.source.on_host.to(
-                    batch.source.ids.device
-                )  # as in a run, where no batch comes twice
-                wanted = [
-                    rows
-                    for own, is_moved in zip(at_once, (False, True), strict=True)
-                    for state in own
-                    for rows in state.wanted(tokens, tokens, moved=is_moved)
-                ]
-                shown = any(state.looks_at(tokens) for own in single for state in own)
-                turn[:] = [TritonStack(self.grid, (tokens, tokens), wanted)]
-                run(batch.inputs)
-                turn.clear()
-
-    def own(self, batches: list[TextBatch], kinds: list[type[Measure]]) -> None:
-        states, moved = self._started(kinds)
-        for batch in batches:
-            tokens = batch.source.on_host.to(batch.source.ids.device)
-
-            def look(place: Place, call: AttentionCall) -> None:
-                carried = self.carrier.carried(place, call.value, call.output)
-                seen = AttentionBatch.observed(place.layer, call.weights, tokens, tokens, carried)
-                self.count(states, moved, seen)
-
-            with self.carrier.watching():
-                self.capture.run_calls(batch.inputs, look)
-
-    def _started(self, kinds: list[type[Measure]]) -> tuple[list[Measure], list[Measure]]:
-        fitting = [kind for kind in kinds if kind.fits(self.grid)]
-        weighable = [kind for kind in fitting if kind.weighable]
-        return [kind.empty(self.grid) for kind in fitting], [kind.empty(self.grid) for kind in weighable]
+        return run
 
 
 def bert_large(tokenizer: object) -> torch.nn.Module:
@@ -139,27 +101,47 @@ MODELS: dict[str, tuple[Callable[[object], torch.nn.Module], list[tuple[int, int
 
 
 def contenders_of(
-    road: Road, batches: list[TextBatch], length: int, *, each: bool
+    road: Road, texts: list[EncodedInput], length: int, *, each: bool
 ) -> dict[str, Callable[[], object]]:
     sampled, exact = [*WITHOUT, SampledHeadDistance], [*WITHOUT, HeadDistance]
-    contenders: dict[str, Callable[[], object]] = {
-        "kernels, nothing counted": partial(road.fused, batches, [], moved=False),
-        "kernels, all but distances, looked": partial(road.fused, batches, WITHOUT, moved=False),
-        "kernels, all but distances": partial(road.fused, batches, WITHOUT),
-        "kernels, sampled distances, looked": partial(road.fused, batches, sampled, moved=False),
-        "kernels, sampled distances": partial(road.fused, batches, sampled),
+    entropy = [MEASURES.get("entropy")]
+    contenders: dict[str, Callable[[], Callable[[], object]]] = {
+        "kernels, entropy alone": partial(road.run, texts, entropy, weigh="looked"),
+        "kernels, all but distances, looked": partial(road.run, texts, WITHOUT, weigh="looked"),
+        "kernels, all but distances": partial(road.run, texts, WITHOUT, weigh="both"),
+        "kernels, sampled distances, looked": partial(road.run, texts, sampled, weigh="looked"),
+        "kernels, sampled distances": partial(road.run, texts, sampled, weigh="both"),
     }
     if length <= LONGEST_EXACT:
-        contenders["kernels, exact distances, looked"] = partial(road.fused, batches, exact, moved=False)
+        contenders["kernels, exact distances, looked"] = partial(road.run, texts, exact, weigh="looked")
     for kind in WITHOUT if each else []:
-        contenders[f"kernels, {kind.name} alone, looked"] = partial(road.fused, batches, [kind], moved=False)
-    return contenders | {"own function, all but distances": partial(road.own, batches, WITHOUT)}
+        contenders[f"kernels, {kind.name} alone, looked"] = partial(road.run, texts, [kind], weigh="looked")
+    own = partial(road.run, texts, WITHOUT, weigh="both", kernels=False)
+    return {
+        name: _made(make) for name, make in (contenders | {"own function, all but distances": own}).items()
+    }
+
+
+def _made(make: Callable[[], Callable[[], object]]) -> Callable[[], object]:
+    """The work, made ready when it is first done."""
+    ready: list[Callable[[], object]] = []
+
+    def work() -> object:
+        ready[:] = ready or [make()]
+        return ready[0]()
+
+    return work
 
 
 def measured(
-    model: Model, batches: list[TextBatch], contenders: dict[str, Callable[[], object]], rounds: int
+    model: Model,
+    texts: list[EncodedInput],
+    together: int,
+    contenders: dict[str, Callable[[], object]],
+    rounds: int,
 ) -> dict[str, tuple[float, float]]:
-    """By contender, how much time and memory it takes, as multiples of the plain pass."""
+    """By contender, how much time and memory it takes, as multiples of the plain pass in batches of so many."""
+    batches = in_batches(model, texts, together)
     forward(model, batches)
     torch.cuda.reset_peak_memory_stats()
     plain = median(seconds(lambda: forward(model, batches)) for _ in range(rounds))
@@ -197,11 +179,11 @@ def main() -> None:
         road = Road(model)
         for count, length in shapes:
             print(f"{name}, {count} x {length}")
-            batches = texts(model, BATCHES * count, length, together=count)
-            contenders = contenders_of(road, batches, length, each=arguments.each)
-            columns[f"{name}, {count} x {length}"] = measured(model, batches, contenders, rounds)
+            texts = encoded(model, BATCHES * count, length)
+            contenders = contenders_of(road, texts, length, each=arguments.each)
+            columns[f"{name}, {count} x {length}"] = measured(model, texts, count, contenders, rounds)
             keep("gpu", tables_of(columns, rounds), machine=torch.cuda.get_device_name())
-        del network, model, road, batches, contenders
+        del network, model, road, contenders
         gc.collect()
 
 
@@ -213,8 +195,8 @@ def tables_of(columns: dict[str, dict[str, tuple[float, float]]], rounds: int) -
         "heads look (looked), or by that and by what they move."
     )
     titles = (
-        "Four batches that follow each other, as a multiple of the plain forward pass",
-        "Their memory, as a multiple of that of the plain forward pass",
+        "A run over eight batches' worth of texts, as a multiple of the plain forward pass",
+        "Its memory, as a multiple of that of the plain forward pass",
     )
     return [
         Table(

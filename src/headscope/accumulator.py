@@ -26,6 +26,17 @@ class Accumulator(Protocol):
         """Count all that `other` has counted."""
 
 
+@runtime_checkable
+class Following(Protocol):
+    """An accumulator that saves itself what it would drop again: knowing changes nothing of what comes out."""
+
+    def after(self, counted: Self, /) -> None:
+        """Know what was `counted` so far that this one, still empty, will be merged with.
+
+        It may be merged with others meanwhile, in another thread.
+        """
+
+
 class Sums:
     """A dataclass that merges field by field.
 
@@ -57,9 +68,14 @@ def nothing(*shape: int, value: float = 0.0, dtype: torch.dtype = torch.float64)
 
 def settled(tensor: Tensor, device: torch.device) -> Tensor:
     """The tensor where it is to be written into."""
-    if tensor.numel() > 1 and not any(tensor.stride()):
+    if is_nothing(tensor):
         return torch.full(tensor.shape, tensor.flatten()[0].item(), dtype=tensor.dtype, device=device)
     return tensor.to(device)
+
+
+def is_nothing(tensor: Tensor) -> bool:
+    """Whether it takes no memory, since nothing was counted."""
+    return tensor.numel() > 1 and not any(tensor.stride())
 
 
 def merge_fields(mine: Any, theirs: Any) -> None:
@@ -84,7 +100,8 @@ def _emptied(value: Any) -> Any:
 
 def _merged(mine: Any, theirs: Any) -> Any:
     if isinstance(mine, Tensor):
-        return mine + theirs.to(mine.device)  # not in place: it may be a tensor of inference mode
+        # Not in place: it may be a tensor of inference mode. Where nothing was counted, it is counted where theirs is.
+        return mine.to(theirs.device) + theirs if is_nothing(mine) else mine + theirs.to(mine.device)
     if isinstance(mine, int | float) and not isinstance(mine, bool):
         return mine + theirs
     if isinstance(mine, tuple):

@@ -62,6 +62,11 @@ class TokenBatch:
         changed: list[Any] = [None if tensor is None else function(tensor) for tensor in whole]
         return TokenBatch(*changed)
 
+    @property
+    def apart(self) -> "TokenBatch":
+        """The same tokens, which know nothing that was derived: what is derived may hold them without a cycle."""
+        return self.map(lambda tensor: tensor)
+
     def derive(self, function: Callable[["TokenBatch"], T]) -> T:
         """`function(self)`, computed once for all layers."""
         if function not in self._derived:
@@ -76,6 +81,15 @@ class ChosenRows:
 
     places: Tensor  # (text, row)
     texts: Tensor | None  # (text,) which of the batch; None for all
+    summed: "Callable[[Tensor], tuple[Tensor, ...]] | None" = None
+    """Makes (head, ...) what is wanted of rows (text, head, row, key), which need not be kept of all layers then."""
+    moved: bool = False
+    """Whether they are the shares of what heads move."""
+
+    @property
+    def key(self) -> tuple[int, bool]:
+        """What they are known by, while somebody holds them."""
+        return id(self.places), self.moved
 
 
 @dataclass(frozen=True)
@@ -138,6 +152,11 @@ class AttentionBatch:
         index = first[..., None] + places[:, None]  # (text, head, row) among the rows of all maps
         rows = self.attention.reshape(-1, keys).index_select(0, index.flatten())
         return rows.view(*index.shape, keys)
+
+    def row_sums(self, rows: ChosenRows) -> tuple[Tensor, ...]:
+        """(head, ...) the sums that `rows` make of themselves."""
+        assert rows.summed is not None
+        return rows.summed(self.rows(rows.places, rows.texts))
 
     @property
     def moved(self) -> "MovedBatch":

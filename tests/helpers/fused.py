@@ -7,16 +7,17 @@ import torch
 from tests.helpers.exact import exact_weights
 from torch import Tensor, nn
 
+from headscope.batches import ChosenRows
 from headscope.capture.call import AttentionInputs
 from headscope.capture.kernels.batch import Asked, Root
-from headscope.capture.kernels.launch import Call, StackSums, attend
+from headscope.capture.kernels.launch import Call, RowsWanted, StackSums, attend
 from headscope.capture.kernels.view import PairLists, TokenTables, View
 from headscope.measures.reductions import FARTHEST
 
 ON_GPU = torch.cuda.is_available()
 DEVICE = "cuda" if ON_GPU else "cpu"
-PATTERNS = 8
-"""So many sums over pairs there is room for."""
+PATTERNS = 6
+"""So many sums over pairs there are."""
 
 
 @dataclass(frozen=True)
@@ -74,10 +75,11 @@ class Case:
         )
         classes = ((torch.rand(texts, keys, 8) < 0.3) & is_key[..., None]).float()
         ordinary = (torch.rand(texts, keys) < 0.7) & is_key
-        member = torch.rand(texts, 8, queries) * real[:, None]
+        members = torch.randint(0, 256, (texts, queries), dtype=torch.uint8) * real
+        shares = torch.rand(texts, 8)
         windows = torch.randint(0, 17, (texts, queries + keys + 1), dtype=torch.int32)
         tables = TokenTables(
-            *(tensor.to(DEVICE) for tensor in (classes, ordinary, is_key, real, member, windows)),
+            *(tensor.to(DEVICE) for tensor in (classes, ordinary, is_key, real, members, shares, windows)),
             made_pairs(real, is_key, self.pairs) if queries == keys else None,
             padded=not bool(is_key.all() and real.all()),
         )
@@ -121,7 +123,8 @@ def assert_near(name: str, own: Tensor, wanted: Tensor, bar: float) -> None:
 
 def check_sums(left: StackSums, view: View, way: int, weights: Tensor, bar: float) -> None:
     tables, sums = view.tables, left.ways[way]
-    member = tables.member.double()[:, None]  # (text, 1, group, query)
+    bits = tables.members[:, None] >> torch.arange(8, device=DEVICE)[:, None] & 1
+    member = (bits * tables.shares[..., None]).double()[:, None]  # (text, 1, group, query)
     mass = member @ (weights @ tables.classes[:, None].double())
     assert_near("mass", sums.mass.sum(2), mass, bar)
     entropies = -torch.special.xlogy(weights, weights).sum(-1)  # (text, head, query)
@@ -129,23 +132,28 @@ def check_sums(left: StackSums, view: View, way: int, weights: Tensor, bar: floa
     assert_near("entropy", sums.entropies.sum(2), expected, bar)
     if tables.pairs is None:
         return
-    diagonals = exact_diagonals(weights, tables, tables.ordinary)
     windows = torch.nn.functional.one_hot(tables.windows.long(), 32).double()
+    diagonals = exact_diagonals(weights, tables, tables.ordinary)
     assert_near("windows", sums.windows.sum(2), diagonals @ windows, bar)
-    assert_near("close", sums.close, around_middle(diagonals), bar)
-    special = exact_diagonals(weights, tables, tables.seen & ~tables.ordinary)
-    assert_near("near", sums.near, around_middle(special), bar)
-    assert_near("pairs", sums.pairs.sum(2), exact_pair_sums(weights, tables.pairs), bar)
+    near = around_middle(exact_diagonals(weights, tables, tables.seen))
+    assert_near("offsets", sums.offsets[..., : 2 * FARTHEST + 1], near, bar)
+    assert_near("pairs", sums.pairs.sum(2)[..., :PATTERNS], exact_pair_sums(weights, tables.pairs), bar)
 
 
 def check(case: Case) -> Call:
     view, root = case.made()
     inputs, tables = view.inputs, view.tables
     weights = exact_weights(inputs)
-    residual = torch.rand(tables.real.shape, device=DEVICE) + 0.5
+    stream = torch.randn(*tables.real.shape, 40, device=DEVICE).to(case.dtype)
     whole = StackSums(2, case.heads)  # the second of two layers: what stands before it is another's
-    asked = Asked(Root.of(root, case.dtype) if case.given else None, residual, case.moved)
-    found = attend(view, whole, 1, asked)
+    asked = Asked(Root.of(root, case.dtype) if case.given else None, stream, case.moved)
+    every = torch.arange(case.queries, device=DEVICE).repeat(case.texts, 1)
+    shape = (case.texts, 2 * case.heads, case.queries, case.keys or case.queries)
+    room = torch.zeros(
+        shape, device=DEVICE, dtype=torch.float16 if case.dtype.itemsize < 4 else torch.float32
+    )
+    taken = RowsWanted(ChosenRows(every, None, moved=True), room, case.heads)
+    found = attend(view, whole, 1, asked, wanted=[taken] if case.given and case.moved else [])
     left = whole.of_layer(1)
     half = case.dtype != torch.float32
     bar = 1e-3 if half else 1e-5
@@ -154,26 +162,29 @@ def check(case: Case) -> Call:
     real = tables.real[:, :, None, None]
     output = (weights @ value).transpose(1, 2) * real
     assert_near("output", found.output * real, output, 1e-2 if half else 1e-5)
-    rows = torch.arange(case.queries, device=DEVICE).repeat(case.texts, 1)
-    again = found.rows(rows).double() * tables.real[:, None, :, None]
+    again = found.rows(every).double() * tables.real[:, None, :, None]
     torch.testing.assert_close(again, weights * tables.real[:, None, :, None], atol=bar, rtol=0)
     last = torch.tensor([case.texts - 1], device=DEVICE)
-    torch.testing.assert_close(found.rows(rows[last], last).double(), weights[last], atol=bar, rtol=0)
+    torch.testing.assert_close(found.rows(every[last], last).double(), weights[last], atol=bar, rtol=0)
     if case.given:
-        check_given(found, left, root.double(), residual.double(), bar)
+        check_given(found, left, root.double(), stream.double(), bar)
     if case.given and case.moved:
         lengths = torch.linalg.vector_norm(value @ root.double(), dim=-1) * tables.seen[:, None]
         assert left.fetched is not None
         torch.testing.assert_close(left.fetched.double(), lengths, atol=0, rtol=bar)
         moved = weights * lengths[:, :, None]
-        check_sums(left, view, 1, moved / moved.sum(-1, keepdim=True), bar)
+        moved /= moved.sum(-1, keepdim=True)
+        check_sums(left, view, 1, moved, bar)
+        again = room[:, case.heads :].double() * tables.real[:, None, :, None]
+        torch.testing.assert_close(again, moved * tables.real[:, None, :, None], atol=bar, rtol=0)
     return found
 
 
-def check_given(found: Call, left: StackSums, root: Tensor, residual: Tensor, bar: float) -> None:
+def check_given(found: Call, left: StackSums, root: Tensor, stream: Tensor, bar: float) -> None:
     tables = found.view.tables
     given = (found.output.double() * tables.real[:, :, None, None]).transpose(1, 2) @ root
     length = torch.linalg.vector_norm(given, dim=-1)  # (text, head, query)
+    residual = torch.linalg.vector_norm(stream, dim=-1)
     expected = torch.stack(
         [length.sum(-1), length.square().sum(-1), (length / residual[:, None]).sum(-1)], -1
     )
@@ -181,7 +192,7 @@ def check_given(found: Call, left: StackSums, root: Tensor, residual: Tensor, ba
     assert left.vectors is not None
     torch.testing.assert_close(left.given.sum(2)[..., :3].double(), expected, atol=1e-4, rtol=bar)
     together = torch.linalg.vector_norm(given.sum(2), dim=-1)
-    found_together = torch.linalg.vector_norm(left.vectors.sum(2).double(), dim=-1)
+    found_together = torch.linalg.vector_norm(left.vectors.sum(2).double()[:, :, None] @ root, dim=-1)[..., 0]
     torch.testing.assert_close(found_together, together, atol=1e-3, rtol=bar)
 
 
@@ -206,6 +217,10 @@ CASES = {
     "wide": Case(width=256, queries=17, texts=1, heads=1, groups=1),
     "bfloat16": Case(dtype=torch.bfloat16, queries=40),
     "float16": Case(dtype=torch.float16, width=64),
+    "several blocks": Case(dtype=torch.float16, width=32, queries=200, texts=1),
+    "several blocks, causal": Case(
+        dtype=torch.float16, width=32, queries=150, texts=1, causal=True, heads=4, groups=2
+    ),
 }
 
 LARGE_CASES = {

@@ -64,8 +64,8 @@ class Tried:
         return TorchStack(self.grid_of(self.case), self.sides, wanted)
 
     def asked(self) -> Asked:
-        case, lengths = self.case, torch.linalg.vector_norm(self.stream, dim=-1)
-        return Asked(Root.of(self.root, case.dtype) if case.given else None, lengths, case.moved)
+        case = self.case
+        return Asked(Root.of(self.root, case.dtype) if case.given else None, self.stream, case.moved)
 
     def exact(self) -> AttentionBatch:
         """In float64."""

@@ -11,7 +11,9 @@ from tests.helpers.attention import Text, measured, random_texts, token_batch
 
 from headscope.measures import Explained
 from headscope.measures import explained as module
+from headscope.measures.folds import mixed_ids
 from headscope.measures.mixture import mixture_weights
+from headscope.measures.template_sums import SCORED_QUERIES
 from headscope.measures.templates import TEMPLATES, sampled_queries, shifted, template_rows
 from headscope.types import HeadGrid
 
@@ -89,9 +91,9 @@ def test_the_share_is_that_of_a_slow_look() -> None:
     left = np.zeros((2, 2))  # (mixture or even, head)
     for text in texts:
         tokens = token_batch([text])
-        if int(tokens.derive(module.mixed_ids)) not in state.sample.texts:
+        if int(tokens.derive(mixed_ids)) not in state.sample.texts:
             continue
-        places = sampled_queries(tokens, module.SCORED_QUERIES)[0][0].tolist()
+        places = sampled_queries(tokens, SCORED_QUERIES)[0][0].tolist()
         rows = all_rows(text, GRID).numpy()
         for head in range(2):
             for place in places:

@@ -1,5 +1,8 @@
 """The kernels' road against the model's own, end to end: compiled for a CPU, and those of a GPU interpreted."""
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 import torch
@@ -11,6 +14,7 @@ import headscope as hs
 from headscope.capture import observe, survey
 from headscope.capture.kernels.batch import FusedStack, WholeBatch
 from headscope.capture.kernels.plain_torch import TorchStack
+from headscope.capture.projection import Carrier
 from headscope.errors import CaptureError
 from headscope.measures import MEASURES
 from headscope.measures.reductions import near_diagonals
@@ -197,3 +201,38 @@ def test_a_nan_is_told_of_when_the_batches_are_through(monkeypatch: pytest.Monke
     ):
         watch.run_reduced(batch, lambda stack, attention: seen.append(stack), layers=False)
     assert seen == ["encoder"]
+
+
+def test_rows_may_be_summed_up_a_layer_at_a_time(road: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As they are of long texts, whose rows of all layers would take gigabytes."""
+    monkeypatch.setattr("headscope.capture.kernels.cpu.KEPT", 0)
+    if road == "gpu":
+        monkeypatch.setattr("headscope.capture.kernels.gpu._SUMMED_BYTES", 0)
+    model = tinier("bert")
+    own, fused = (counted(model, kernels=kernels).result() for kernels in (False, True))
+    for name in ("example_map", "example_map_moved", "explained_weight"):
+        mine, theirs = (found["encoder"][name].values for found in (fused, own))
+        assert np.isfinite(theirs).any()
+        np.testing.assert_allclose(mine, theirs, atol=2e-5, rtol=1e-4, err_msg=name)
+
+
+def test_what_a_batch_leaves_is_let_go_of_without_a_look_for_cycles(road: str) -> None:
+    """On a GPU it would else stay beside that of the next batches, gigabytes of it."""
+    model = tinier("bert")
+    capture = survey(model)
+    watch = Watch(capture, carrier=Carrier(capture))
+    watch.kernels = USED
+    encoder, states = watch.encoder(48), Measures.of(capture, KINDS, weigh="both")
+    gc.collect()
+    gc.disable()
+    try:
+        left = []
+        with watch.running():
+            for _ in range(2):
+                batch = watch.batch([encoder.encode(pair) for pair in PAIRS])
+                left.append(weakref.ref(batch.source))
+                states.update(watch, batch)
+            del batch
+        assert [reference() for reference in left] == [None, None]
+    finally:
+        gc.enable()

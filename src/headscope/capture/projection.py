@@ -219,14 +219,10 @@ class Carrier:
 
     def carried(self, place: Place, value: Tensor, output: Tensor) -> Carried:
         """What the heads fetch and give: from values (text, group, key, dim) to output (text, query, head, dim)."""
-        return Carried(value, output, self.root(place, value), self._stream(place))
+        return Carried(value, output, self.root(place, value), self.stream(place))
 
-    def residual(self, place: Place) -> Tensor | None:
-        """(text, query) the length of the residual stream that a layer's heads add to; None where it is not seen."""
-        stream = self._stream(place)
-        return None if stream is None else torch.linalg.vector_norm(stream, dim=-1, dtype=torch.float32)
-
-    def _stream(self, place: Place) -> Tensor | None:
+    def stream(self, place: Place) -> Tensor | None:
+        """(text, query, hidden) the residual stream that a layer's heads add to; None where it is not seen."""
         module = self._projections[place].residual
         return None if module is None else self._streams.get(module)
 

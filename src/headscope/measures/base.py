@@ -3,13 +3,14 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from headscope.accumulator import Sums, merge_fields, nothing, settled
+from headscope.accumulator import Sums, is_nothing, merge_fields, nothing, settled
 from headscope.batches import ALL_LAYERS, ChosenRows
 from headscope.registry import Registry
 from headscope.types import AttentionBatch, Coords, HeadGrid, LabelledArray, TokenBatch
@@ -25,29 +26,50 @@ class TextMean(Sums):
     apply is left out of that cell.
     """
 
-    total: Tensor  # (...) sum of the texts' numbers
-    squares: Tensor  # (...) sum of their squares
-    texts: Tensor  # (...) how many texts counted
+    sums: Tensor  # (3, ...) of the texts' numbers, of their squares, and of how many texts counted
 
     @classmethod
     def zeros(cls, *shape: int) -> Self:
         """Nothing seen yet."""
-        return cls(*(nothing(*shape) for _ in range(3)))
+        return cls(nothing(3, *shape))
+
+    @property
+    def total(self) -> Tensor:
+        """(...) sum of the texts' numbers."""
+        return self.sums[0]
+
+    @property
+    def squares(self) -> Tensor:
+        """(...) sum of their squares."""
+        return self.sums[1]
+
+    @property
+    def texts(self) -> Tensor:
+        """(...) how many texts counted."""
+        return self.sums[2]
 
     def add(self, values: Tensor, *, applies: Tensor | None = None, layer: int | None = None) -> None:
         """Count `values` (text, ...), where `applies` (broadcastable to it) is true; in one layer or overall."""
-        self._follow(values)
-        values = values.detach().to(self.total)
-        at = ... if layer is None or layer == ALL_LAYERS else layer
+        values, whole = values.detach(), layer is None or layer == ALL_LAYERS
+        if whole and values.is_cuda and find_spec("triton") is not None:
+            from headscope.measures.fast.means_kernel import text_sums  # noqa: PLC0415  (needs triton)
+
+            before = None if is_nothing(self.sums) else self.sums.to(values.device)
+            self.sums = text_sums(values, applies, before)
+            return
+        # Where the values are, so that an accelerator need not stop for each layer; others lack float64.
+        self.sums = settled(self.sums, values.device if values.is_cuda else torch.device("cpu"))
+        values = values.to(self.sums)
+        sums = self.sums if whole else self.sums[:, layer]
         if applies is None:
-            self.texts[at] += len(values)
+            sums[2] += len(values)
         else:
-            applies = applies.to(self.total.device)
+            applies = applies.to(self.sums.device)
             # where, not *: what does not apply may be nan, and nan * 0 is nan.
             values = torch.where(applies, values, 0.0)
-            self.texts[at] += applies.to(self.total).expand_as(values).sum(0)
-        self.total[at] += values.sum(0)
-        self.squares[at] += (values * values).sum(0)
+            sums[2] += applies.to(self.sums).expand_as(values).sum(0)
+        sums[0] += values.sum(0)
+        sums[1] += (values * values).sum(0)
 
     def mean(self) -> np.ndarray[Any, Any]:
         """The mean over texts; nan where no text counted."""
@@ -58,13 +80,6 @@ class TextMean(Sums):
         spread = (self.squares - self.total**2 / self.texts).clamp_min(0)
         error = (spread / (self.texts - 1) / self.texts).sqrt()
         return error.where(self.texts > 1, torch.nan).cpu().numpy()
-
-    def _follow(self, values: Tensor) -> None:
-        """Count where the values are, so that an accelerator need not stop for each layer."""
-        place = values.device if values.device.type == "cuda" else torch.device("cpu")  # others lack float64
-        self.total, self.squares, self.texts = (
-            settled(sums, place) for sums in (self.total, self.squares, self.texts)
-        )
 
     def labelled(
         self, name: str, coords: Coords, description: str, units: str = "1"
@@ -111,6 +126,9 @@ class Measure(ABC):
     def empty(cls, grid: HeadGrid, *, faithful: bool = False) -> Self:
         """Nothing seen yet; `faithful` asks for the published form, quirks included."""
 
+    def after(self, counted: Self) -> None:  # noqa: B027  (most measures keep nothing that another would drop)
+        """Know what was `counted` that this one, still empty, will be merged with; see `accumulator.Following`."""
+
     def wanted(self, queries: TokenBatch, keys: TokenBatch, *, moved: bool) -> Sequence[ChosenRows]:
         """The rows that `update` will ask a batch of these tokens for, where all layers are counted at once.
 
@@ -118,9 +136,9 @@ class Measure(ABC):
         """
         return ()
 
-    def looks_at(self, queries: TokenBatch) -> bool:
-        """Whether single layers of a batch of these texts must be shown, where it is not `from_sums`."""
-        return True
+    def held_rows(self, length: int, *, moved: bool) -> int:
+        """How many rows of a text of that length it holds of all layers until the last."""
+        return 0
 
     @abstractmethod
     def update(self, batch: AttentionBatch) -> None:

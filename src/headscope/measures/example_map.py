@@ -1,7 +1,8 @@
 """Example map: what every head's attention looks like on one and the same text."""
 
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -9,6 +10,7 @@ import torch
 from torch import Tensor
 
 from headscope.accumulator import nothing, settled
+from headscope.batches import ALL_LAYERS, ChosenRows
 from headscope.measures.base import MEASURES, Measure
 from headscope.measures.fast import cpu
 from headscope.measures.folds import mixed_ids
@@ -33,34 +35,50 @@ class ExampleMap(Measure):
 
     name: ClassVar[str] = "example_map"
     summary: ClassVar[str] = "attention on one text, the largest weight of each cell"
+    from_sums: ClassVar[bool] = True
 
     grid: HeadGrid
     maps: Tensor  # (layer, head, row, column)
     rank: Rank = (0, 0)
     lengths: tuple[int, int] = (0, 0)  # of the queries' and the keys' text
+    _chosen: ChosenRows | None = field(default=None, repr=False)  # the rows that were asked for
 
     @classmethod
     def empty(cls, grid: HeadGrid, *, faithful: bool = False) -> Self:
         """Nothing seen yet."""
         return cls(grid, nothing(grid.layers, grid.heads, SIDE, SIDE, value=torch.nan, dtype=torch.float32))
 
-    def looks_at(self, queries: TokenBatch) -> bool:
-        """Whether the batch has a text that is better than what there is already."""
-        return queries.derive(_foremost)[0] > self.rank
+    def after(self, counted: Self) -> None:
+        """Look for a text that is better than what was `counted`."""
+        self.rank = counted.rank
+
+    def wanted(self, queries: TokenBatch, keys: TokenBatch, *, moved: bool) -> Sequence[ChosenRows]:
+        """All queries of the batch's foremost text, if it is better than what there is already."""
+        self._chosen = None
+        rank, text, rows = queries.derive(_foremost)
+        if rank > self.rank:
+            pooled = partial(_cells_of, rows=rows, columns=keys.derive(_lengths)[text])
+            places = torch.arange(rows, device=queries.ids.device)[None]
+            texts = torch.full((1,), text, device=queries.ids.device)
+            self._chosen = ChosenRows(places, texts, pooled, moved)
+        return [self._chosen] if self._chosen else []
 
     def update(self, batch: AttentionBatch) -> None:
         """Keep the maps of the batch's foremost text, unless there is a better one already."""
         rank, text, rows = batch.queries.derive(_foremost)
-        if rank < self.rank:
-            return
         columns = batch.keys.derive(_lengths)[text]
+        if batch.layer == ALL_LAYERS:
+            if self._chosen is None:
+                return
+            (pooled,), self._chosen = batch.row_sums(self._chosen), None
+        elif rank < self.rank:
+            return
+        else:
+            (pooled,) = _cells_of(batch.map_of(text)[None], rows=rows, columns=columns)
         self.rank, self.lengths = rank, (rows, columns)
-        weights = batch.map_of(text)[:, :rows, :columns].detach().float()  # (head, query, key)
-        self.maps = settled(self.maps, weights.device)  # an accelerator need not stop for each layer
-        pooled = (
-            cpu.largest_of_cells(weights, SIDE) if cpu.takes(weights) else _pooled(_pooled(weights).mT).mT
-        )
-        self.maps[batch.layer] = pooled
+        self.maps = settled(self.maps, pooled.device)  # an accelerator need not stop for each layer
+        at = ... if batch.layer == ALL_LAYERS else batch.layer
+        self.maps[at] = self.each_layer(pooled[None], batch)[0]
 
     def merge(self, other: Self) -> None:
         """Keep the better text of both."""
@@ -78,6 +96,14 @@ class ExampleMap(Measure):
                 lengths, {"side": ("query", "key")}, "tokens in the text that example_map shows"
             ),
         }
+
+
+def _cells_of(maps: Tensor, *, rows: int, columns: int) -> tuple[Tensor]:
+    """(head, row, column) the largest weight of each cell of one text's maps (1, head, query, key)."""
+    weights = maps[0, :, :rows, :columns].detach().float()
+    if cpu.takes(weights):
+        return (cpu.largest_of_cells(weights, SIDE),)
+    return (_pooled(_pooled(weights).mT).mT,)
 
 
 def _pooled(weights: Tensor) -> Tensor:

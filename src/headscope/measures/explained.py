@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,49 +11,18 @@ from torch import Tensor
 from headscope.accumulator import nothing, settled
 from headscope.batches import ALL_LAYERS, ChosenRows
 from headscope.measures.base import MEASURES, Measure
-from headscope.measures.fast import cpu
-from headscope.measures.folds import mixed_ids
 from headscope.measures.mixture import mixture_weights
 from headscope.measures.reductions import entropy_of
-from headscope.measures.templates import (
-    SYNTAX,
-    TEMPLATES,
-    digits_of,
-    sampled_queries,
-    shifted,
-    template_rows,
-    visible,
-)
+from headscope.measures.template_sums import BINS, SampledRows, causal_halves, plain_halves
+from headscope.measures.templates import SYNTAX, TEMPLATES
 from headscope.stats.documents import jackknife
-from headscope.types import CLS, COMMA, PERIOD, SEP, AttentionBatch, HeadGrid, LabelledArray, TokenBatch
+from headscope.types import AttentionBatch, HeadGrid, LabelledArray, TokenBatch
 
-FITTED_QUERIES = 16
-"""How many queries of a text the weights are fitted on."""
-SCORED_QUERIES = 4
 SCORED_TEXTS = 128
-"""How many queries of how many held-out texts are kept to score the weights on; of large models fewer texts."""
+"""Of how many held-out texts queries are kept to score the weights on; of large models fewer texts."""
 _FEWEST_TEXTS, _TEXTS_TIMES_HEADS = 16, 1 << 14
 
-FARTHEST = 127
-"""The offset from which on the ceiling makes no difference."""
-_CLASSES = 4  # [CLS], [SEP], punctuation, all else
-_BINS = _CLASSES * (2 * FARTHEST + 1)
-
 Array = np.ndarray[Any, Any]
-
-
-@dataclass(frozen=True)
-class _Rows:
-    """The rows of some texts of a batch that are looked at; tokens alone decide them, so they serve all layers."""
-
-    chosen: ChosenRows  # of which texts of the batch, and (text, row) which queries
-    numbers: list[int]  # of each text, by which it is known
-    sizes: list[tuple[int, int]]  # of each text, how many rows and keys are real; they come first
-    share: Tensor  # (text, row) what a row counts in the mean over a text's rows
-    templates: Tensor  # (text, template, row, key)
-    control: Tensor | None  # the same of another text of the same length
-    kinds: Tensor  # (text, key) class of each key
-    bins: Tensor  # (text, row, key) class and offset, -1 for keys that are not seen
 
 
 @dataclass
@@ -80,10 +48,10 @@ class _Sample:
 
     most: int
     texts: dict[int, _HeldOut] = field(default_factory=dict)
-    _places: list[int] = field(default_factory=list, repr=False)  # of the batch's new texts among its rows
-    _where: Tensor = field(default_factory=lambda: torch.zeros(0, dtype=torch.long), repr=False)  # the same
+    _new: SampledRows | None = field(default=None, repr=False)  # the batch's texts that are let in
     _chosen: ChosenRows | None = field(default=None, repr=False)  # their queries
     _layers: list[Tensor] = field(default_factory=list, repr=False)  # what was kept of them so far
+    _last: int | None = field(default=None, repr=False)  # numbers beyond this would be dropped again
 
     @classmethod
     def of(cls, grid: HeadGrid) -> "_Sample":
@@ -95,52 +63,51 @@ class _Sample:
         """No texts."""
         return _Sample(self.most)
 
+    def after(self, counted: "_Sample") -> None:
+        """Let in no text that would be dropped beside those that were `counted`."""
+        texts = counted.texts  # which another thread may replace, not change
+        if len(texts) >= self.most:
+            self._last = max(texts)
+
     def merge(self, other: "_Sample") -> None:
         """Take in the texts of `other`."""
-        self.texts |= other.texts
+        self.texts = self.texts | other.texts
         self.cut()
 
-    def begin(self, rows: _Rows) -> ChosenRows | None:
+    def begin(self, rows: SampledRows) -> ChosenRows | None:
         """Let in the texts among `rows` that are new, and say which; none that would be dropped again."""
-        numbers = set(sorted({*self.texts, *rows.numbers})[: self.most]) - self.texts.keys()
+        fitting = {number for number in rows.numbers if self._last is None or number <= self._last}
+        numbers = set(sorted({*self.texts, *fitting})[: self.most]) - self.texts.keys()
+        # A text that a batch holds twice is the same both times.
         first = {
             number: place for place, number in reversed(list(enumerate(rows.numbers))) if number in numbers
         }
-        self._places = sorted(first.values())  # a text that a batch holds twice is the same both times
-        self._chosen = None
-        if self._places:
-            places = rows.chosen.places
-            self._where = torch.tensor(self._places).to(places.device, non_blocking=True)
-            assert rows.chosen.texts is not None
-            self._chosen = ChosenRows(places[self._where], rows.chosen.texts[self._where])
+        self._new = rows.of(sorted(first.values())) if first else None
+        self._chosen = ChosenRows(self._new.places, self._new.texts) if self._new else None
         return self._chosen
 
-    def let_in(self, rows: _Rows) -> None:
+    def let_in(self) -> None:
         """Keep what is known of the new texts' tokens."""
-        if self._chosen is None:
+        if self._new is None:
             return
-        assert rows.control is not None
-        where = self._where
-        known = [tensor[where] for tensor in (rows.templates, rows.control, rows.bins)]
-        for place, *tensors in zip(self._places, *known, strict=True):
-            real, keys = rows.sizes[place]
-            own = (tensor[..., :real, :keys] for tensor in tensors)
-            self.texts[rows.numbers[place]] = _HeldOut(*own)
+        for number, size, *tensors in zip(
+            self._new.numbers, self._new.lengths, *self._new.templates(), strict=True
+        ):
+            self.texts[number] = _HeldOut(*(tensor[..., :size, :size] for tensor in tensors))
         self.cut()
 
-    def keep(self, rows: _Rows, batch: AttentionBatch, grid: HeadGrid) -> None:
+    def keep(self, batch: AttentionBatch, grid: HeadGrid) -> None:
         """Keep one layer of the texts that were let in; with the last, or all at once, all layers go to their texts."""
-        if self._chosen is None:
+        if self._chosen is None or self._new is None:
             return
         self._layers.append(batch.rows(self._chosen.places, self._chosen.texts))  # (text, head, row, key)
         if 0 <= batch.layer < grid.layers - 1:
             return
         every = torch.cat(self._layers, 1)  # (text, layer and head, row, key)
         layers = every.view(len(every), grid.layers, grid.heads, *every.shape[2:])
-        self._layers, self._chosen, self._where = [], None, self._where[:0]
-        for place, attention in zip(self._places, layers, strict=True):
-            real, keys = rows.sizes[place]
-            self.texts[rows.numbers[place]].attention = attention[:, :, :real, :keys].clone()
+        for number, size, attention in zip(self._new.numbers, self._new.lengths, layers, strict=True):
+            self.texts[number].attention = attention[:, :, :size, :size].clone()
+        self._layers, self._chosen, self._new = [], None, None
 
     def cut(self) -> None:
         """Keep as many as may be kept."""
@@ -181,13 +148,17 @@ class Explained(Measure):
             grid,
             nothing(size, size),
             nothing(*heads, size),
-            nothing(*heads, _BINS),
-            nothing(_BINS),
+            nothing(*heads, BINS),
+            nothing(BINS),
             _Sample.of(grid),
         )
 
-    def _halves(self, queries: TokenBatch) -> tuple[_Rows, _Rows]:
-        return queries.derive(_causal_rows if self.grid.causal else _plain_rows)
+    def _halves(self, queries: TokenBatch) -> tuple[SampledRows, SampledRows]:
+        return queries.derive(causal_halves if self.grid.causal else plain_halves)
+
+    def after(self, counted: Self) -> None:
+        """Keep no text that would be dropped beside those that were `counted`."""
+        self.sample.after(counted.sample)
 
     def wanted(self, queries: TokenBatch, keys: TokenBatch, *, moved: bool) -> Sequence[ChosenRows]:
         """The rows that weights are fitted on, and those of new texts to score them on."""
@@ -203,26 +174,18 @@ class Explained(Measure):
         if batch.layer == 0:
             self.sample.begin(scored)
         if batch.layer <= 0:
-            self.sample.let_in(scored)
-        self.sample.keep(scored, batch, self.grid)
+            self.sample.let_in()
+        self.sample.keep(batch, self.grid)
 
-    def _fit(self, rows: _Rows, batch: AttentionBatch) -> None:
-        attention = batch.rows(rows.chosen.places, rows.chosen.texts)
-        if cpu.takes(attention):
-            products, binned = cpu.template_sums(
-                attention, rows.templates, rows.share, rows.bins, count=_BINS
-            )
-        else:
-            products, binned = _template_sums(attention, rows)
+    def _fit(self, rows: SampledRows, batch: AttentionBatch) -> None:
+        products, binned = batch.row_sums(rows.chosen)
         self._follow(products)
         at = ... if batch.layer == ALL_LAYERS else batch.layer
         self.with_attention[at] += self.each_layer(products[None], batch)[0]
         self.binned[at] += self.each_layer(binned[None], batch)[0]
         if batch.layer <= 0:
-            weighed = rows.templates * rows.share[:, None, :, None]
-            self.products += torch.einsum("tkrj,tlrj->kl", weighed, rows.templates)
-            sizes = (rows.share[..., None] * (rows.bins >= 0)).flatten()  # (text and row and key,)
-            self.bin_sizes += sizes.new_zeros(_BINS).index_add_(0, rows.bins.flatten().clamp_min(0), sizes)
+            self.products += rows.sums.products
+            self.bin_sizes += rows.sums.sizes
 
     def _follow(self, sums: Tensor) -> None:
         """Count where the sums are, so that an accelerator need not stop for each layer."""
@@ -289,68 +252,8 @@ class ExplainedWithSyntax(Explained):
     templates: ClassVar[tuple[str, ...]] = (*TEMPLATES, *SYNTAX)
 
 
-def _template_sums(attention: Tensor, rows: _Rows) -> tuple[Tensor, Tensor]:
-    """What `cpu.template_sums` gives, in torch, or by a kernel."""
-    digits = rows.share.dtype
-    # Every real row of a text counts the same; in half precision the share itself would lose digits.
-    counted = (rows.templates * (rows.share > 0)[:, None, :, None]).to(attention.dtype)
-    by_text = torch.bmm(attention.flatten(2), counted.flatten(2).mT).to(digits)  # (text, head, template)
-    products = (by_text * rows.share.amax(-1)[:, None, None]).sum(0)
-    if attention.device.type == "cuda" and find_spec("triton") is not None:
-        from headscope.measures.fast.binned_kernel import binned  # noqa: PLC0415  (needs triton)
-
-        places = rows.chosen.places
-        return products, binned(attention, places, rows.kinds, rows.share, farthest=FARTHEST, count=_CLASSES)
-    weighed = attention.to(digits) * (rows.share[..., None] * (rows.bins >= 0))[:, None]
-    flat = weighed.transpose(0, 1).flatten(1)
-    return products, flat.new_zeros(len(flat), _BINS).index_add_(1, rows.bins.flatten().clamp_min(0), flat)
-
-
 def _divergences(attention: Tensor, others: Sequence[Tensor]) -> Tensor:
     """(other, ...) Jensen-Shannon divergence of each from `attention`, over the last axis, in nats."""
     own = entropy_of(attention)
     joint = [entropy_of((attention + other) / 2) - (own + entropy_of(other)) / 2 for other in others]
     return torch.stack(joint).clamp_min(0)
-
-
-def _plain_rows(tokens: TokenBatch) -> tuple[_Rows, _Rows]:
-    return _halves(tokens, causal=False)
-
-
-def _causal_rows(tokens: TokenBatch) -> tuple[_Rows, _Rows]:
-    return _halves(tokens, causal=True)
-
-
-def _halves(tokens: TokenBatch, *, causal: bool) -> tuple[_Rows, _Rows]:
-    """The rows of the texts that weights are fitted on, and of those that they are scored on."""
-    held_out = tokens.on_host.derive(mixed_ids) // 64 % 2 == 1
-    return (
-        _rows(tokens, ~held_out, FITTED_QUERIES, causal=causal, control=False),
-        _rows(tokens, held_out, SCORED_QUERIES, causal=causal, control=True),
-    )
-
-
-def _rows(tokens: TokenBatch, wanted: Tensor, most: int, *, causal: bool, control: bool) -> _Rows:
-    some = wanted.nonzero()[:, 0]
-    texts = some.to(tokens.ids.device, non_blocking=True)
-    own = tokens.map(lambda values: values[texts])
-    places, real = sampled_queries(own, most)
-    lengths = tokens.on_host.lengths[some].tolist()
-    sees = visible(own, places, causal=causal)
-    kind = own.role.new_full(own.role.shape, 3)
-    for number, roles in enumerate(((CLS,), (SEP,), (PERIOD, COMMA))):
-        for role in roles:
-            kind[own.role == role] = number
-    offset = torch.arange(own.ids.shape[1], device=places.device) - places[..., None]
-    bins = kind[:, None] * (2 * FARTHEST + 1) + offset.clamp(-FARTHEST, FARTHEST) + FARTHEST
-    share = (real / real.sum(-1, keepdim=True)).to(digits_of(places))
-    return _Rows(
-        ChosenRows(places.contiguous(), texts),
-        tokens.on_host.derive(mixed_ids)[some].tolist(),
-        [(min(length, places.shape[1]), length) for length in lengths],
-        share,
-        template_rows(own, places, causal=causal),
-        template_rows(shifted(own), places, causal=causal) if control else None,
-        kind,
-        torch.where(sees, bins, -1),
-    )

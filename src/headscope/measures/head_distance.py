@@ -74,7 +74,11 @@ class HeadDistance(Measure):
 
     def wanted(self, queries: TokenBatch, keys: TokenBatch, *, moved: bool) -> Sequence[ChosenRows]:
         """The rows that are compared."""
-        return [ChosenRows(queries.derive(self._sampler(moved=moved) or _every)[0], None)]
+        return [ChosenRows(queries.derive(self._sampler(moved=moved) or _every)[0], None, moved=moved)]
+
+    def held_rows(self, length: int, *, moved: bool) -> int:
+        """All, or those that are sampled."""
+        return -(-length // MOVED_STEP) if moved else length
 
     def update(self, batch: AttentionBatch) -> None:
         """Hold one layer's maps; with the last layer, compare all heads and let the maps go."""
@@ -159,6 +163,11 @@ class SampledHeadDistance(HeadDistance):
     def described(self) -> str:
         """With how many queries of a text are compared."""
         return f"{super().described}, from {compared_queries(self.grid)} queries of each text"
+
+    def held_rows(self, length: int, *, moved: bool) -> int:
+        """Those that are sampled."""
+        most = compared_queries(self.grid)
+        return -(-length // MOVED_STEP) if moved and most == SAMPLED_QUERIES else min(most, length)
 
     def _sampler(self, *, moved: bool) -> "Sampler":
         most = compared_queries(self.grid)

@@ -13,7 +13,6 @@ from headscope.atlas import Atlas
 from headscope.capture import Capture, surveyed
 from headscope.errors import HeadscopeWarning, OptionError, TextError
 from headscope.measures import MEASURES, HeadDistance, Measure, SampledHeadDistance
-from headscope.measures.head_distance import compared_queries
 from headscope.models import Model, load
 from headscope.run.kernels import kernels_note
 from headscope.run.measured import Measures
@@ -86,8 +85,7 @@ def analyze(
     states = Measures.of(capture, weighing.kinds, faithful=faithful, weigh=weighing.weigh)
     watch = Watch(
         capture,
-        holds_all=any(issubclass(kind, HeadDistance) for kind in kinds),
-        held_queries=max(map(compared_queries, capture.stacks.grids)) if distances == "sampled" else None,
+        held_rows=states.held_rows,
         one_segment=faithful,
         carrier=weighing.carrier,
     )

@@ -60,6 +60,27 @@ class Measures:
         """The same measures, nothing seen."""
         return type(self)(self.kinds, self.grids, faithful=self.faithful, weigh=self.weigh)
 
+    def after(self, counted: Self) -> None:
+        """Know what was `counted` so far; see `accumulator.Following`."""
+        for mine, theirs in (
+            (self.by_stack, counted.by_stack),
+            (self.moved_by_stack, counted.moved_by_stack),
+        ):
+            for stack, measures in mine.items():
+                for measure, earlier in zip(measures, theirs[stack], strict=True):
+                    measure.after(earlier)
+
+    def held_rows(self, length: int) -> int:
+        """How many rows of a text of that length are held of all layers until the last."""
+        ways = ((self.by_stack, False), (self.moved_by_stack, True))
+        return sum(
+            max(
+                (measure.held_rows(length, moved=moved) for own in by_stack.values() for measure in own),
+                default=0,
+            )
+            for by_stack, moved in ways
+        )
+
     def update(self, watch: Watch, batch: TextBatch, profile: Profile = OFF) -> None:
         """Show a batch to the model, and count what its heads do; a `profile` is told where the time goes."""
 
@@ -90,14 +111,14 @@ class Measures:
                 see,
                 rows={grid.stack: self._wanted(batch, grid.stack) for grid in self.grids},
                 moved=any(self.moved_by_stack.values()),
-                layers=any(self._shown(batch, grid.stack) for grid in self.grids),
+                layers=self._looks_at_layers,
             )
 
-    def _shown(self, batch: TextBatch, stack: StackName) -> bool:
-        """Whether any measure must be shown single layers of the batch."""
-        queries, _ = sides_of(batch, stack)
-        measures = (*self.by_stack[stack], *self.moved_by_stack[stack])
-        return any(not measure.from_sums and measure.looks_at(queries) for measure in measures)
+    @property
+    def _looks_at_layers(self) -> bool:
+        """Whether any measure must be shown single layers."""
+        measures = (*self.by_stack.values(), *self.moved_by_stack.values())
+        return any(not measure.from_sums for own in measures for measure in own)
 
     def _wanted(self, batch: TextBatch, stack: StackName) -> list[ChosenRows]:
         """The rows that measures want of every layer."""

@@ -15,7 +15,7 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 
 import torch
 
-from headscope.accumulator import Accumulator
+from headscope.accumulator import Accumulator, Following
 from headscope.models import Model
 from headscope.run.lanes import in_lanes
 from headscope.run.progress import PassProgress, progress_bar
@@ -108,7 +108,7 @@ class Job(Generic[T, B, S]):
         with (
             running_on(HERE),
             _closed(self.batches(shard.texts)) as stream,
-            _closed(self._parts(stream)) as parts,
+            _closed(self._parts(stream, counted)) as parts,
         ):
             for batch, states in parts:
                 for state in states:
@@ -116,31 +116,39 @@ class Job(Generic[T, B, S]):
                 told(batch)
         return counted
 
-    def _parts(self, batches: Iterable[B]) -> Iterator[tuple[B, list[S]]]:
-        """Each batch with what was counted of it, in one state or more."""
+    def _parts(self, batches: Iterable[B], counted: S) -> Iterator[tuple[B, list[S]]]:
+        """Each batch with what was counted of it, in one state or more; they will be merged with what is `counted`."""
         if self.lanes is None:
             for batch in batches:
-                yield batch, self._counted(batch, self.count)
+                yield batch, self._counted(batch, self.count, counted)
             return
         lanes = self.lanes
-        yield from in_lanes(batches, lambda: self._lane(lanes()))
+        yield from in_lanes(batches, lambda: self._lane(lanes(), counted))
 
     @contextmanager
-    def _lane(self, opened: AbstractContextManager[Count[S, B]]) -> Iterator[Callable[[B], list[S]]]:
+    def _lane(
+        self, opened: AbstractContextManager[Count[S, B]], counted: S
+    ) -> Iterator[Callable[[B], list[S]]]:
         with opened as count:
-            yield lambda batch: self._counted(batch, count)
+            yield lambda batch: self._counted(batch, count, counted)
 
-    def _counted(self, batch: B, count: Count[S, B]) -> list[S]:
+    def _counted(self, batch: B, count: Count[S, B], counted: S) -> list[S]:
         """What is counted of a batch: apart, so that one that fails half-way leaves no trace."""
         states: list[S] = []
 
         def add(some: B) -> None:
             state = self.nothing.empty()
+            _know(state, counted)
             count(state, some)
             states.append(state)
 
         in_halves(batch, add)
         return states
+
+
+def _know(state: object, counted: Any) -> None:
+    if isinstance(state, Following):
+        state.after(counted)
 
 
 Accept = Callable[[Shard[T], S], None]

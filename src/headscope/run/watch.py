@@ -33,6 +33,8 @@ ACCELERATOR_TOKENS = 32_768
 LAYER_BYTES = 1 << 30
 HELD_BYTES = {"cpu": 256 << 20}
 HELD_BYTES_ELSEWHERE = 4 << 30
+HELD_BYTES_BY_KERNELS = 512 << 20
+"""Smaller: kernels hold no maps beside, so that a run takes little more memory than the plain forward pass."""
 
 _SHORT = 8  # tokens: a length that any model takes
 
@@ -80,22 +82,21 @@ class Watch:
         capture: Capture,
         *,
         holds_all: bool = False,
-        held_queries: int | None = None,
+        held_rows: Callable[[int], int] | None = None,
         one_segment: bool = False,
         carrier: Carrier | None = None,
         weigh: WeighedBy = "looked",
     ) -> None:
         """`holds_all`: what looks on keeps all layers' maps of a batch. `one_segment`: see `collate`.
 
-        `held_queries`: of no more queries of a text than these.
+        `held_rows`: of no more rows of a text of some length than it says.
 
         With a `carrier`, what is seen also says what heads fetch and give. By `weigh="moved"` what is seen are the
         shares of what heads move in place of their weights: rows add up to 1, so whoever takes weights takes them.
         """
         self.capture = capture
         self.model: Model = capture.model
-        self.holds_all = holds_all or not capture.hooked
-        self.held_queries = held_queries if capture.hooked else None
+        self._held_rows = _all_rows if holds_all or not capture.hooked else held_rows or _no_rows
         self.one_segment = one_segment
         self.carrier = carrier or carrier_for(capture, weigh)
         self.weigh: WeighedBy = weigh
@@ -125,15 +126,15 @@ class Watch:
         if not self.capture.pads:
             return 1
         on_cpu = self.model.device.type == "cpu"
-        by_tokens = (CPU_TOKENS if on_cpu else ACCELERATOR_TOKENS) // length
-        map_bytes = 4 * length * length
+        limits = [(CPU_TOKENS if on_cpu else ACCELERATOR_TOKENS) // length]
         grids = self.capture.stacks.grids
-        by_layer = LAYER_BYTES // (max(grid.heads for grid in grids) * map_bytes)
-        limits = [by_tokens, by_layer]
-        if self.holds_all:
-            held = HELD_BYTES.get(self.model.device.type, HELD_BYTES_ELSEWHERE)
-            rows_bytes = 4 * length * min(length, self.held_queries or length)
-            limits.append(held // (sum(grid.layers * grid.heads for grid in grids) * rows_bytes))
+        if not self.by_kernels:
+            limits.append(LAYER_BYTES // (max(grid.heads for grid in grids) * length * length * 4))
+        if rows := self._held_rows(length):
+            elsewhere = HELD_BYTES_BY_KERNELS if self.by_kernels else HELD_BYTES_ELSEWHERE
+            size = self.model.dtype.itemsize if self.by_kernels else 4
+            row_bytes = sum(grid.size for grid in grids) * length * size
+            limits.append(HELD_BYTES.get(self.model.device.type, elsewhere) // (rows * row_bytes))
         return max(1, min(limits))
 
     def batches(self, batch_size: BatchSize, longest: int) -> Bucketed:
@@ -232,7 +233,7 @@ class Watch:
             return NOTHING
         if place not in self._roots:
             self._roots[place] = Root.of(self.carrier.root(place, value), value.dtype)
-        return Asked(self._roots[place], self.carrier.residual(place), moved)
+        return Asked(self._roots[place], self.carrier.stream(place), moved)
 
     def carried(self, place: Place, value: Tensor, output: Tensor) -> Carried | None:
         """What a layer's heads fetch and give, where that is asked for."""
@@ -296,6 +297,14 @@ class _Turn:
         """Raise CaptureError if attention held nan."""
         for check in self.checks:
             check.tell()
+
+
+def _all_rows(length: int) -> int:
+    return length
+
+
+def _no_rows(length: int) -> int:
+    return 0
 
 
 def start_note(model: Model) -> str | None:

@@ -15,7 +15,7 @@ DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 @pytest.mark.parametrize("keys", [3, 9, 21])
 def test_every_weight_counts_once_by_kind_and_offset(keys: int) -> None:
     torch.manual_seed(0)
-    texts, heads, lines, farthest, kinds = 3, 2, 2, 3, 4
+    texts, heads, lines, farthest, kinds = 3, 6, 2, 3, 4
     rows = torch.rand(texts, heads, lines, keys)
     places = torch.randint(0, keys, (texts, lines))
     kind = torch.randint(0, kinds, (texts, keys))
@@ -26,6 +26,7 @@ def test_every_weight_counts_once_by_kind_and_offset(keys: int) -> None:
             for key in range(keys):
                 offset = min(max(key - int(places[text, line]), -farthest), farthest) + farthest
                 expected[:, kind[text, key], offset] += rows[text, :, line, key] * share[text, line]
-    parts = (part.to(DEVICE) for part in (rows, places, kind, share))
-    found = binned(*parts, farthest=farthest, count=kinds)
+    is_kind = torch.nn.functional.one_hot(kind, kinds).mT.float().contiguous()
+    parts = (part.to(DEVICE) for part in (rows, places, is_kind, share))
+    found = binned(*parts, farthest=farthest)
     torch.testing.assert_close(found.cpu(), expected.flatten(1))

@@ -1,6 +1,6 @@
 /** Try it: what the model predicts, and what it predicts with heads switched off. */
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { ModelInfo, PredictRequest } from "../data/api";
 import { Field, Trouble } from "../parts/controls";
 import * as settings from "../shell/edit";
@@ -105,6 +105,7 @@ interface FieldsProps {
 function Fields({ model, sample, texts, setTexts, onEnter }: FieldsProps) {
   const last = useRef<HTMLTextAreaElement | null>(null);
   const place = useRef<HTMLDivElement>(null);
+  const after = useRef<{ field: HTMLTextAreaElement; cursor: number } | null>(null);
   const hide = (): void => {
     const field = last.current ?? place.current?.querySelector("textarea");
     if (!field) return;
@@ -113,11 +114,16 @@ function Fields({ model, sample, texts, setTexts, onEnter }: FieldsProps) {
     const start = last.current === null ? field.value.length : field.selectionStart;
     const { text, cursor } = masked(field.value, start, last.current === null ? start : field.selectionEnd);
     setTexts(isFirst ? { ...texts, a: text } : { ...texts, b: text });
-    requestAnimationFrame(() => {
-      field.focus();
-      field.setSelectionRange(cursor, cursor);
-    });
+    after.current = { field, cursor };
   };
+  // In the commit that shows the text: a frame later the cursor would take back what was typed meanwhile.
+  useLayoutEffect(() => {
+    if (after.current === null) return;
+    const { field, cursor } = after.current;
+    after.current = null;
+    field.focus();
+    field.setSelectionRange(cursor, cursor);
+  });
   const touched = (field: HTMLTextAreaElement): void => {
     last.current = field;
   };

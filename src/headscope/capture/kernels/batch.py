@@ -17,6 +17,7 @@ from headscope.batches import (
     MovedBatch,
     TokenBatch,
     even_attention,
+    moved_shares,
 )
 from headscope.capture.call import AttentionInputs
 from headscope.errors import CaptureError
@@ -29,22 +30,22 @@ HIDDEN = -1e4
 _HALF = (torch.float16, torch.bfloat16)
 
 T = TypeVar("T")
+Key = tuple[int, bool]
+"""What rows are known by: `ChosenRows.key`."""
 
 
 @dataclass(frozen=True)
 class Root:
-    """The root of a layer's output projection (head, dim, rank), in two parts where one does not hold its digits."""
+    """The root of a layer's output projection (head, dim, rank)."""
 
-    coarse: Tensor
-    fine: Tensor
+    whole: Tensor
+    rounded: Tensor
+    """In the precision of the vectors that it is multiplied with."""
 
     @classmethod
     def of(cls, root: Tensor, dtype: torch.dtype) -> "Root":
         """For vectors of this type."""
-        if dtype not in _HALF:
-            return cls(root, root)
-        coarse = root.to(dtype)
-        return cls(coarse, (root - coarse).to(dtype))
+        return cls(root, root.to(dtype) if dtype in _HALF else root)
 
 
 @dataclass(frozen=True)
@@ -52,9 +53,17 @@ class Asked:
     """What is asked of a layer beside where its heads look."""
 
     root: Root | None = None
-    residual: Tensor | None = None  # (text, query) the lengths of what heads add to
+    stream: Tensor | None = None  # (text, query, hidden) what heads add to
     moved: bool = True
     """Whether attention is also weighed by what heads move; else the root tells what they give alone."""
+
+    @property
+    def residual(self) -> Tensor | None:
+        """(text, query) the lengths of what heads add to."""
+        if self.stream is None:
+            return None
+        lengths: Tensor = torch.linalg.vector_norm(self.stream, dim=-1, dtype=torch.float32)
+        return lengths
 
 
 NOTHING = Asked()
@@ -154,12 +163,37 @@ class WholeBatch(FusedBatch):
 
     def rows(self, places: Tensor, texts: Tensor | None = None) -> Tensor:
         """(text, head, row, key) the attention of queries that were asked for before the layers ran."""
-        if id(places) not in self.stack.chosen:
-            raise CaptureError(
-                "a measure asked for rows of all layers at once that it had not asked for beforehand; let its `wanted` "
-                "name them, or leave `from_sums` at False"
-            )
-        return self.stack.chosen[id(places)]
+        return self.stack.rows_of(places, moved=False)
+
+    def row_sums(self, rows: ChosenRows) -> tuple[Tensor, ...]:
+        """(head, ...) what rows make of themselves that were asked for before the layers ran."""
+        return self.stack.summed.get(rows.key) or super().row_sums(rows)
+
+    @property
+    def moved(self) -> MovedBatch:
+        """The same by what the heads move, made anew."""
+        assert self.left.fetched is not None
+        batch = WholeMoved(self, self.left.fetched)
+        batch._reduced[one_pass] = self.left.sums(1)
+        return batch
+
+
+class WholeMoved(MovedBatch):
+    """All layers of a stack by what their heads move."""
+
+    looked: WholeBatch
+
+    def rows(self, places: Tensor, texts: Tensor | None = None) -> Tensor:
+        """(text, head, row, key) the moved shares of queries that were asked for before the layers ran."""
+        stack = self.looked.stack
+        rows = stack.rows_of(places, moved=True)
+        if stack.rows_are_moved:
+            return rows
+        return moved_shares(rows, self.lengths if texts is None else self.lengths[texts])
+
+    def row_sums(self, rows: ChosenRows) -> tuple[Tensor, ...]:
+        """(head, ...) what rows make of themselves that were asked for before the layers ran."""
+        return self.looked.stack.summed.get(rows.key) or super().row_sums(rows)
 
 
 class FusedStack(ABC):
@@ -167,7 +201,10 @@ class FusedStack(ABC):
 
     note: ClassVar[str] = ""
     """What is to be said where it is used, behind that it is."""
-    chosen: dict[int, Tensor]  # by who holds the places of rows that were asked for: (text, head, row, key)
+    rows_are_moved: ClassVar[bool] = False
+    """Whether rows that are asked for by what heads move are kept as that; else they are weights all the same."""
+    chosen: dict[Key, Tensor]  # (text, head, row, key) rows that were asked for
+    summed: dict[Key, tuple[Tensor, ...]]  # (head, ...) what others make of themselves
 
     def __init__(
         self, grid: HeadGrid, sides: tuple[TokenBatch, TokenBatch], wanted: Sequence[ChosenRows] = ()
@@ -175,8 +212,32 @@ class FusedStack(ABC):
         """`wanted` rows are computed of every layer."""
         self.grid, self.sides = grid, sides
         self.lines = grid.layers * grid.heads
-        self.wanted = {id(rows.places): rows for rows in wanted}
-        self.chosen = {}
+        self.wanted = {rows.key: rows for rows in wanted}
+        self.chosen, self.summed = {}, {}
+
+    def rows_of(self, places: Tensor, *, moved: bool) -> Tensor:
+        """(text, head, row, key) rows of all layers that were asked for."""
+        key = (id(places), moved)
+        if key not in self.chosen:
+            raise CaptureError(
+                "a measure asked for rows of all layers at once that it had not asked for beforehand; let its `wanted` "
+                "name them, or leave `from_sums` at False"
+            )
+        return self.chosen[key]
+
+    def sum_up(self, rows: ChosenRows, weights: Tensor, lengths: Tensor | None = None) -> None:
+        """Take in what rows make of the `weights` (text, head, row, key) of the next layer, or of several.
+
+        `lengths` (text, head, key) are those of what is fetched, where the rows are to be what heads move and are not
+        that yet.
+        """
+        assert rows.summed is not None
+        if lengths is not None:
+            weights = moved_shares(weights, lengths if rows.texts is None else lengths[rows.texts])
+        found, earlier = rows.summed(weights), self.summed.get(rows.key)
+        self.summed[rows.key] = (
+            found if earlier is None else tuple(map(torch.cat, zip(earlier, found, strict=True)))
+        )
 
     @abstractmethod
     def attend(self, layer: int, inputs: AttentionInputs, asked: Asked = NOTHING) -> FusedCall:

@@ -3,24 +3,25 @@
 import triton
 import triton.language as tl
 
-from headscope.capture.kernels.fused import scored
+from headscope.capture.kernels.fused import LOG2_E, NEVER, group_of, scored
+from headscope.capture.kernels.sums import SIDE, SWEEP, TALL
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["first"])
 def rows_of(
-    query, key, seen, mask, bias, normaliser, texts, chosen, out,
+    query, key, seen, mask, bias, normaliser, logs_fetched, texts, chosen, out,
     query_text, query_head, query_row, query_dim, key_text, key_group, key_step, key_dim,
     mask_text, mask_head, mask_row, mask_key, bias_text, bias_head, bias_row, bias_key,
     heads, groups, queries, keys, count, width, total, first, scale, cap,
-    LINES: tl.constexpr, BLOCK: tl.constexpr, DIM: tl.constexpr, CAUSAL: tl.constexpr,
-    HAS_SEEN: tl.constexpr, HAS_MASK: tl.constexpr, HAS_BIAS: tl.constexpr, HAS_CAP: tl.constexpr,
+    LINES: tl.constexpr, BLOCK: tl.constexpr, DIM: tl.constexpr, CAUSAL: tl.constexpr, HAS_SEEN: tl.constexpr,
+    HAS_MASK: tl.constexpr, HAS_BIAS: tl.constexpr, HAS_CAP: tl.constexpr, GROUPED: tl.constexpr, MOVED: tl.constexpr,
 ):  # fmt: skip
     """(text, head, row, key) the weights of the `chosen` (text, row) queries of some `texts`, by their log-sum-exp.
 
-    They stand in the rows of a stack's `total` heads, this layer's from `first` on.
+    With MOVED, the shares of what is moved: the logarithms of what is fetched are added, as in `sums.summed`. They
+    stand in the rows of `total` heads, this layer's from `first` on.
     """
     head, place = tl.program_id(1), tl.program_id(2)
-    group = head // (heads // groups)
     wide = tl.load(texts + place).to(tl.int64)
     line = wide * heads + head
     lines, dims = tl.program_id(0) * LINES + tl.arange(0, LINES), tl.arange(0, DIM)
@@ -31,8 +32,8 @@ def rows_of(
         mask=dims[None, :] < width,
         other=0.0,
     )
-    logarithm = tl.load(normaliser + line * queries + rows)
-    key += wide * key_text + group * key_group
+    logarithm = tl.load(normaliser + line * queries + rows) * LOG2_E
+    key += wide * key_text + group_of(head, heads, groups, GROUPED) * key_group
     mask += wide * mask_text + head * mask_head
     bias += wide * bias_text + head * bias_head
     seen += wide * keys
@@ -48,6 +49,9 @@ def rows_of(
             mask, mask_row, mask_key, bias, bias_row, bias_key, queries, keys, scale, cap,
             CAUSAL, HAS_SEEN, HAS_MASK, HAS_BIAS, HAS_CAP,
         )  # fmt: skip
+        if MOVED:
+            added = tl.load(logs_fetched + line * keys + places, mask=places < keys, other=NEVER)
+            scores = tl.maximum(scores + added[None, :], NEVER)
         tl.store(
             out + lines[:, None] * keys + places[None, :],
             tl.exp2(scores - logarithm[:, None]).to(out.dtype.element_ty),
@@ -57,28 +61,32 @@ def rows_of(
 
 @triton.jit
 def listed(
-    codes, entries, counts, queries, keys, tiles,
-    WARPS: tl.constexpr, KEYS: tl.constexpr, CHUNK: tl.constexpr, SIDE: tl.constexpr,
+    codes, entries, counts, is_crowded, queries, keys, tiles,
+    WARPS: tl.constexpr, KEYS: tl.constexpr, CHUNK: tl.constexpr,
 ):  # fmt: skip
-    """(text, block, tile; entry) pairs of a tile that any pattern points at, CHUNK at most: place in the tile, and bits.
+    """(text, block, tile; entry) pairs of a tile that any pattern points at: place in the tile, and bits.
 
-    `codes` (text, query, key) has a bit for each pattern; `counts` (text, block, tile) says how many entries there are.
-    Places are in the order in which `sums.summed` lays a tile flat.
+    `codes` (text, query, key) has a bit for each pattern. Tiles with more than CHUNK pairs have no entries:
+    `is_crowded` (text, block) says where there are such, `counts` (text, block, tile) how many pairs each has. Places
+    are in the order in which threads hold a tile: (pair, warp, across, rectangle, key of pair, side, odd, odd key).
     """
-    ROWS: tl.constexpr = SIDE * SIDE * WARPS
+    ROWS: tl.constexpr = SWEEP * WARPS
     tile, block, text = tl.program_id(0), tl.program_id(1), tl.program_id(2).to(tl.int64)
-    flat = tl.arange(0, ROWS * KEYS)
-    place, square = flat % SIDE, flat // SIDE % SIDE
-    across, above = flat // (SIDE * SIDE) % (KEYS // SIDE), flat // (SIDE * KEYS)
-    odd, warp, pair = above % 2, above // 2 % WARPS, above // (2 * WARPS)
-    rows = block * ROWS + (warp * SIDE + square) * SIDE + pair * 2 + odd
-    places = tile * KEYS + across * SIDE + place
+    flat, numbers = tl.arange(0, ROWS * KEYS), tl.arange(0, CHUNK)
+    across = flat // (32 * SIDE) % (KEYS // (2 * SIDE)) * 2 + flat // 4 % 2
+    above = flat // (16 * KEYS)
+    rows = (
+        (above % WARPS * SIDE + flat // 32 % SIDE) * TALL + above // WARPS * 2 + flat // 2 % 2 + block * ROWS
+    )
+    places = tile * KEYS + across * SIDE + flat // 8 % 4 * 2 + flat % 2
     inside = (rows < queries) & (places < keys)
     code = tl.load(codes + (text * queries + rows) * keys + places, mask=inside, other=0).to(tl.int32)
     is_listed = (code != 0).to(tl.int32)
     number = (text * tl.num_programs(1) + block) * tiles + tile
-    after = tl.cumsum(is_listed, 0)
-    tl.store(
-        entries + number * CHUNK + after - 1, flat | (code << 16), mask=(is_listed != 0) & (after <= CHUNK)
-    )
-    tl.store(counts + number, tl.sum(is_listed, 0))
+    after, count = tl.cumsum(is_listed, 0), tl.sum(is_listed, 0)
+    fits = count <= CHUNK
+    entries += number * CHUNK
+    tl.store(entries + after - 1, flat | (code << 16), mask=(is_listed != 0) & fits)
+    tl.store(entries + numbers, tl.zeros([CHUNK], tl.int32), mask=(numbers >= count) | (fits == 0))
+    tl.store(counts + number, count)
+    tl.atomic_max(is_crowded + text * tl.num_programs(1) + block, 1, mask=fits == 0)

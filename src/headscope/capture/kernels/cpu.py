@@ -22,6 +22,8 @@ from headscope.types import HeadGrid
 
 SCORES = 1 << 20
 """How many scores are worked on at once."""
+KEPT = 1 << 22
+"""Of rows of which only sums are wanted, so many numbers are kept until the last layer."""
 UNSEEN = -1e30
 """A score that leaves nothing of a weight."""
 
@@ -35,6 +37,9 @@ class CompiledStack(FusedStack):
         """`wanted` rows are kept of every layer."""
         super().__init__(grid, sides, wanted)
         queries, keys = sides
+        self._summed_singly = [rows for rows in wanted if rows.summed is not None and self._is_large(rows)]
+        for rows in self._summed_singly:
+            del self.wanted[rows.key]
         self._tokens = token_tables(queries, keys)
         self._rows = self._places_of_rows()
         self._sums: SumsRoom | None = None
@@ -54,14 +59,23 @@ class CompiledStack(FusedStack):
         lengths = None
         if asked.root is not None and self._fetched is not None:
             lengths = self._fetched[:, first : first + self.grid.heads]
-            fetched = Carried(inputs.value, inputs.value, asked.root.coarse).fetched
+            fetched = Carried(inputs.value, inputs.value, asked.root.whole).fetched
             lengths.copy_(fetched.masked_fill(~self.sides[1].is_token[:, None], 0))
         output = self._attended(inputs, first, lengths, self._sums.into)
         if asked.root is not None and self._given is not None:
-            vectors = output @ asked.root.coarse
+            vectors = output @ asked.root.whole
             cpu.given_sums(vectors, self._tokens.kinds, asked.residual, first, self._given)
         self._last = CompiledCall(inputs, output.transpose(1, 2).contiguous())  # some models view it
+        for rows in self._summed_singly:
+            self.sum_up(rows, self._weights_of(rows, self._last), lengths if rows.moved else None)
         return self._last
+
+    def _weights_of(self, rows: ChosenRows, call: "CompiledCall") -> Tensor:
+        """(text, head, row, key) rows of the last call, from its maps where they are in memory together."""
+        if self._maps is None:
+            return call.rows(rows.places, rows.texts)
+        of = torch.arange(len(self._maps)) if rows.texts is None else rows.texts
+        return self._maps[of[:, None], :, rows.places].transpose(1, 2)
 
     def layer(self, layer: int, call: FusedCall, carried: Carried | None) -> "CompiledBatch":
         """One layer by itself, for who looks at maps."""
@@ -137,6 +151,11 @@ class CompiledStack(FusedStack):
         if self._room.numel() < size:
             self._room = torch.empty(size)
         return self._room[:size].view(shape)
+
+    def _is_large(self, rows: ChosenRows) -> bool:
+        """Whether rows of all layers are better not kept until the last."""
+        texts = len(self.sides[0].ids) if rows.texts is None else len(rows.texts)
+        return texts * rows.places.shape[1] * self.sides[1].ids.shape[1] * self.lines > KEPT
 
     def _places_of_rows(self) -> Any:
         """Where rows that were asked for are kept; `chosen` has the room for each set of them."""

@@ -4,7 +4,7 @@
 key is, `given_lengths` how long what it gives to each query is. What measures ask of the weights is summed up from the
 log-sum-exp by `sums.summed`.
 
-Logarithms are to the base of 2 here, as the hardware has them.
+Logarithms are to the base of 2 in the kernels, as the hardware has them; log-sum-exps that leave them are natural.
 """
 
 import triton
@@ -51,6 +51,12 @@ def tile_of(at, inside, WHOLE: tl.constexpr):
 
 
 @triton.jit
+def group_of(head, heads, groups, GROUPED: tl.constexpr):
+    """Whose keys and values a head has."""
+    return head // (heads // groups) if GROUPED else head
+
+
+@triton.jit
 def attend(
     query, key, value, seen, mask, bias, sinks, out, normaliser,
     query_text, query_head, query_row, query_dim, key_text, key_group, key_step, key_dim,
@@ -59,14 +65,14 @@ def attend(
     heads, groups, queries, keys, width, value_width, scale, cap,
     BLOCK: tl.constexpr, KEYS: tl.constexpr, DIM: tl.constexpr, VALUE_DIM: tl.constexpr, CAUSAL: tl.constexpr,
     HAS_SEEN: tl.constexpr, HAS_MASK: tl.constexpr, HAS_BIAS: tl.constexpr, HAS_CAP: tl.constexpr,
-    HAS_SINK: tl.constexpr, WHOLE: tl.constexpr,
+    GROUPED: tl.constexpr, HAS_SINK: tl.constexpr, WHOLE: tl.constexpr,
 ):  # fmt: skip
     """(text, query, head, dim) the output of a block of one head's queries, and (text, head, query) log-sum-exps.
 
     `seen` (text, key) is as `scored` has it. Both are corrected as larger scores come (Milakov and Gimelshein 2018).
     """
     block, head, text = tl.program_id(0), tl.program_id(1), tl.program_id(2)
-    group = head // (heads // groups)
+    group = group_of(head, heads, groups, GROUPED)
     rows, dims, value_dims = block * BLOCK + tl.arange(0, BLOCK), tl.arange(0, DIM), tl.arange(0, VALUE_DIM)
     wide = text.to(tl.int64)
     line = wide * heads + head
@@ -116,7 +122,7 @@ def attend(
         total = total * shrunk + tl.sum(part, 1)
         output = output * shrunk[:, None] + tl.dot(part.to(fetch.dtype), fetch, input_precision="ieee")
         most = higher
-    tl.store(normaliser + line * queries + rows, most + tl.log2(total), mask=rows < queries)
+    tl.store(normaliser + line * queries + rows, (most + tl.log2(total)) / LOG2_E, mask=rows < queries)
     tl.store(
         out + ((wide * queries + rows)[:, None] * heads + head) * value_width + value_dims[None, :],
         (output / total[:, None]).to(out.dtype.element_ty),
@@ -124,22 +130,22 @@ def attend(
     )
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["first"])
 def fetch_lengths(
-    value, seen, coarse, fine, fetched,
+    value, seen, root, fetched, logs_fetched,
     value_text, value_group, value_key, value_dim, heads, groups, keys, width, rank, lines, first, blocks, items,
-    BLOCK: tl.constexpr, DIM: tl.constexpr, RANK: tl.constexpr, ONCE: tl.constexpr, HALF: tl.constexpr,
+    BLOCK: tl.constexpr, DIM: tl.constexpr, RANK: tl.constexpr, ONCE: tl.constexpr, GROUPED: tl.constexpr,
 ):  # fmt: skip
     """(text, head, key) how long what a head fetches at each key is, in the rows of a stack's `lines` heads.
 
-    The root of the projection is `coarse` + `fine` (head, dim, rank); padding, whose `seen` (text, key) is 0, has no
-    length. A program goes through `items`, which are a text's blocks of keys; with ONCE it loads the root once.
+    The projection has the `root` (head, dim, rank); padding, whose `seen` (text, key) is 0, has no length.
+    `logs_fetched` (text, head, key) are their logarithms, NEVER of nothing. A program goes through `items`, which are a
+    text's blocks of keys; with ONCE it loads the root once.
     """
     head = tl.program_id(0)
     dims = tl.arange(0, DIM)
-    value += (head // (heads // groups)) * value_group
-    root = _root_of(coarse, head, dims, 0, width, rank, RANK)
-    rest = _root_of(fine, head, dims, 0, width, rank, RANK)
+    value += group_of(head, heads, groups, GROUPED) * value_group
+    own_root = _root_of(root, head, dims, 0, width, rank, RANK)
     for item in range(tl.program_id(1), items, tl.num_programs(1)):
         text, places = (item // blocks).to(tl.int64), item % blocks * BLOCK + tl.arange(0, BLOCK)
         inside = tl.minimum(places, keys - 1)
@@ -148,61 +154,64 @@ def fetch_lengths(
             mask=dims[None, :] < width,
             other=0.0,
         )
-        after = _projected(vectors, root, rest, HALF)
-        squares = tl.sum(after * after, 1)
-        if not ONCE:
-            for step in range(RANK, rank, RANK):
-                part = _root_of(coarse, head, dims, step, width, rank, RANK)
-                after = _projected(vectors, part, _root_of(fine, head, dims, step, width, rank, RANK), HALF)
-                squares += tl.sum(after * after, 1)
+        squares = _squares(vectors, own_root, root, head, dims, width, rank, RANK, ONCE)
         visible = tl.load(seen + text * keys + inside)
         length = tl.where(visible != 0, tl.sqrt(squares), 0.0)  # padding may hold nan
         tl.store(fetched + (text * lines + first + head) * keys + places, length, mask=places < keys)
+        logs = tl.where(length > 0, tl.log2(length), NEVER)
+        tl.store(logs_fetched + (text * heads + head) * keys + places, logs, mask=places < keys)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["first"])
 def given_lengths(
-    out, real, residual, coarse, fine, given, vectors, heads, queries, width, rank, lines, first, blocks, items,
-    BLOCK: tl.constexpr, DIM: tl.constexpr, RANK: tl.constexpr, ONCE: tl.constexpr, HALF: tl.constexpr,
-    HAS_RESIDUAL: tl.constexpr,
+    out, real, stream, root, given, vectors, heads, queries, width, rank, hidden, lines, first,
+    BLOCK: tl.constexpr, DIM: tl.constexpr, RANK: tl.constexpr, ONCE: tl.constexpr, HIDDEN: tl.constexpr,
+    HAS_STREAM: tl.constexpr,
 ):  # fmt: skip
-    """(text, head, block; 4) sums over a block of queries of what a head gives them, and (…; rank) their vectors' sum.
+    """Sums over a block of a text's queries of what each of its heads gives them.
 
-    Of its length, of the length's square, and of the length against the `residual` stream (text, query); what stands
-    fourth is another's. The rest is as `fetch_lengths` has it.
+    `given` (text, head, block; 4): of its length after the projection, of the length's square, and of the length
+    against the residual `stream` (text, query, hidden), whose own length is found first; what stands fourth is
+    another's. `vectors` (text, head, block; dim): of what is given itself, before the projection.
     """
-    head = tl.program_id(0)
-    dims, ranks = tl.arange(0, DIM), tl.arange(0, RANK)
-    root = _root_of(coarse, head, dims, 0, width, rank, RANK)
-    rest = _root_of(fine, head, dims, 0, width, rank, RANK)
-    for item in range(tl.program_id(1), items, tl.num_programs(1)):
-        text, rows = (item // blocks).to(tl.int64), item % blocks * BLOCK + tl.arange(0, BLOCK)
-        within = tl.minimum(rows, queries - 1)
-        is_real = (tl.load(real + text * queries + within) != 0) & (rows < queries)
+    block, text = tl.program_id(0), tl.program_id(1).to(tl.int64)
+    rows, dims = block * BLOCK + tl.arange(0, BLOCK), tl.arange(0, DIM)
+    within = text * queries + tl.minimum(rows, queries - 1)
+    is_real = (tl.load(real + within) != 0) & (rows < queries)
+    against = tl.full([BLOCK], float("nan"), tl.float32)
+    if HAS_STREAM:
+        every = tl.arange(0, HIDDEN)
+        parts = tl.zeros([BLOCK, HIDDEN], tl.float32)
+        for start in range(0, hidden, HIDDEN):
+            part = tl.load(
+                stream + within[:, None] * hidden + start + every[None, :],
+                mask=(start + every < hidden)[None, :],
+                other=0.0,
+            ).to(tl.float32)
+            parts += part * part
+        total = tl.sum(parts, 1)
+        against = tl.where(is_real & (total > 0), 1.0 / tl.sqrt(tl.maximum(total, 1e-37)), 0.0)
+    ones = tl.full([16, BLOCK], 1.0, out.dtype.element_ty)
+    is_first = tl.arange(0, 16) == 0
+    for head in range(0, heads):
         output = tl.load(
-            out + ((text * queries + within)[:, None] * heads + head) * width + dims[None, :],
+            out + (within[:, None] * heads + head) * width + dims[None, :],
             mask=is_real[:, None] & (dims[None, :] < width),  # padding may hold nan
             other=0.0,
         )
-        part_of = (text * lines + first + head) * blocks + item % blocks
-        after = _projected(output, root, rest, HALF)
-        squares = tl.sum(after * after, 1)
-        tl.store(vectors + part_of * rank + ranks, tl.sum(after, 0), mask=ranks < rank)
-        if not ONCE:
-            for step in range(RANK, rank, RANK):
-                part = _root_of(coarse, head, dims, step, width, rank, RANK)
-                after = _projected(output, part, _root_of(fine, head, dims, step, width, rank, RANK), HALF)
-                squares += tl.sum(after * after, 1)
-                tl.store(vectors + part_of * rank + step + ranks, tl.sum(after, 0), mask=step + ranks < rank)
+        own_root = _root_of(root, head, dims, 0, width, rank, RANK)
+        squares = _squares(output, own_root, root, head, dims, width, rank, RANK, ONCE)
         size = tl.sqrt(squares)
-        tl.store(given + part_of * 4, tl.sum(size, 0))
-        tl.store(given + part_of * 4 + 1, tl.sum(squares, 0))
-        if HAS_RESIDUAL:
-            stream = tl.load(residual + text * queries + within)
-            tl.store(
-                given + part_of * 4 + 2,
-                tl.sum(tl.where(stream > 0, size / tl.maximum(stream, 1e-30), 0.0), 0),
-            )
+        # All in one go: (length, against the stream) and (square, nothing), side by side.
+        each = tl.join(tl.join(size, size * against), tl.join(squares, tl.zeros_like(size)))
+        part_of = (text * lines + first + head) * tl.num_programs(0) + block
+        tl.store(given + part_of * 4 + tl.arange(0, 4), tl.sum(tl.reshape(each, [BLOCK, 4]), 0))
+        together = tl.dot(ones, output, input_precision="ieee")  # the same in all rows
+        tl.store(
+            vectors + part_of * width + tl.broadcast_to(dims[None, :], [16, DIM]),
+            together,
+            mask=is_first[:, None] & (dims < width)[None, :],
+        )
 
 
 @triton.jit
@@ -214,9 +223,14 @@ def _root_of(root, head, dims, step, width, rank, RANK: tl.constexpr):
 
 
 @triton.jit
-def _projected(vectors, root, rest, HALF: tl.constexpr):
-    """(row, rank) vectors (row, dim) times a root in two parts."""
-    after = tl.dot(vectors, root, input_precision="ieee")
-    if HALF:
-        after += tl.dot(vectors, rest)
-    return after
+def _squares(vectors, own_root, root, head, dims, width, rank, RANK: tl.constexpr, ONCE: tl.constexpr):
+    """(row,) squares of the lengths of vectors (row, dim) after the projection."""
+    after = tl.dot(vectors, own_root, input_precision="ieee")
+    squares = tl.sum(after * after, 1)
+    if not ONCE:
+        for step in range(RANK, rank, RANK):
+            after = tl.dot(
+                vectors, _root_of(root, head, dims, step, width, rank, RANK), input_precision="ieee"
+            )
+            squares += tl.sum(after * after, 1)
+    return squares

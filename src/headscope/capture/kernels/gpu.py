@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import prod
 
 import torch
 from torch import Tensor
@@ -9,9 +10,10 @@ from torch import Tensor
 from headscope.batches import ALL_LAYERS, AttentionBatch, ChosenRows, TokenBatch
 from headscope.capture.call import AttentionInputs
 from headscope.capture.kernels.batch import NOTHING, Asked, FusedBatch, FusedStack, is_plain
-from headscope.capture.kernels.launch import Call, StackSums, attend
+from headscope.capture.kernels.launch import Call, Launches, RowsWanted, StackSums, attend
 from headscope.capture.kernels.view import PairLists, TokenTables, View
 from headscope.measures.reductions import (
+    FARTHEST,
     PAIR_PATTERNS,
     WINDOWS,
     KeyClass,
@@ -27,6 +29,7 @@ from headscope.types import HeadGrid
 
 _PATTERNS = len(PAIR_PATTERNS)
 _NARROW = 16  # the fewest neurons that a kernel takes
+_SUMMED_BYTES = 1 << 26  # rows that only their sums are wanted of may take so much before they are summed up
 
 
 class _Left:
@@ -40,8 +43,12 @@ class _Left:
         """(text, head, 4) what heads give."""
         if self._left.given is None or self._left.vectors is None:
             return None
-        given = self._left.given.sum(2)
-        given[..., 3] = torch.linalg.vector_norm(self._left.vectors.sum(2), dim=-1)
+        given = _over_blocks(self._left.given).clone()
+        roots = torch.cat(
+            [self._left.roots[place] for place in sorted(self._left.roots)]
+        )  # (head, dim, rank)
+        together = torch.bmm(_over_blocks(self._left.vectors).transpose(0, 1), roots)  # (head, text, rank)
+        given[..., 3] = torch.linalg.vector_norm(together, dim=-1).mT
         return given
 
     def sums(self, way: int) -> MapSums:
@@ -49,21 +56,28 @@ class _Left:
         left, (queries, keys) = self._left.ways[way], self._sides
         by_distance = by_offset = by_pattern = None
         if queries is keys:  # distances and patterns mean nothing between two texts
-            by_distance = left.windows.sum(2)[..., : 1 + WINDOWS]
-            by_offset = left.close + left.near
-            by_pattern = left.pairs.sum(2)[..., :_PATTERNS]
+            by_distance = _over_blocks(left.windows)[..., : 1 + WINDOWS]
+            by_offset = left.offsets[..., : 2 * FARTHEST + 1]
+            by_pattern = _over_blocks(left.pairs)[..., :_PATTERNS]
         groups = len(QueryGroup)
         return MapSums(
-            left.mass.sum(2)[:, :, :groups],
-            left.entropies.sum(2)[..., :groups],
+            _over_blocks(left.mass)[:, :, :groups],
+            _over_blocks(left.entropies)[..., :groups],
             by_distance,
             by_offset,
             by_pattern,
         )
 
 
+def _over_blocks(sums: Tensor) -> Tensor:
+    """(text, head, ...) the sum over blocks (text, head, block, ...)."""
+    return sums[:, :, 0] if sums.shape[2] == 1 else sums.sum(2)
+
+
 class TritonStack(FusedStack):
     """A stack's layers, each by one launch or few."""
+
+    rows_are_moved = True
 
     def __init__(
         self, grid: HeadGrid, sides: tuple[TokenBatch, TokenBatch], wanted: Sequence[ChosenRows] = ()
@@ -71,19 +85,41 @@ class TritonStack(FusedStack):
         """`wanted` rows are computed of every layer."""
         super().__init__(grid, sides, wanted)
         self.sums = StackSums(grid.layers, grid.heads)
+        self._launches: dict[tuple[object, ...], Launches] = {}
         _tables(*sides)  # now, while an accelerator is still busy with the batch before
 
     def attend(self, layer: int, inputs: AttentionInputs, asked: Asked = NOTHING) -> Call:
         """One layer's attention, its sums, and the rows that were asked for."""
-        call = attend(view_of(inputs, *self.sides, causal=self.grid.causal), self.sums, layer, asked)
-        for key, rows in self.wanted.items():
-            if key not in self.chosen:
-                texts = len(self.sides[0].ids) if rows.texts is None else len(rows.texts)
-                shape = (texts, self.lines, rows.places.shape[1], self.sides[1].ids.shape[1])
-                digits = torch.float32 if inputs.query.dtype == torch.float32 else torch.float16
-                self.chosen[key] = torch.empty(shape, device=inputs.query.device, dtype=digits)
-            call.rows(rows.places, rows.texts, into=self.chosen[key], first=layer * self.grid.heads)
+        view = view_of(inputs, *self.sides, causal=self.grid.causal)
+        rows = [self._rows(rows, layer, inputs) for rows in self.wanted.values()]
+        call = attend(view, self.sums, layer, asked, wanted=rows, known=self._launches)
+        for wanted in self.wanted.values():
+            self._sum_up_last(wanted, layer)
         return call
+
+    def _rows(self, rows: ChosenRows, layer: int, inputs: AttentionInputs) -> RowsWanted:
+        """Where rows of a layer go: among those of all layers, or of as many as are summed up together."""
+        if rows.key not in self.chosen:
+            texts = len(self.sides[0].ids) if rows.texts is None else len(rows.texts)
+            sizes = (rows.places.shape[1], self.sides[1].ids.shape[1])
+            digits = torch.float16 if inputs.query.dtype.itemsize < torch.float32.itemsize else torch.float32
+            fitting = _SUMMED_BYTES // max(1, texts * self.grid.heads * prod(sizes) * digits.itemsize)
+            layers = max(1, min(fitting, self.grid.layers)) if rows.summed else self.grid.layers
+            shape = (texts, layers * self.grid.heads, *sizes)
+            self.chosen[rows.key] = torch.empty(shape, device=inputs.query.device, dtype=digits)
+        into = self.chosen[rows.key]
+        return RowsWanted(rows, into, layer * self.grid.heads % into.shape[1])
+
+    def _sum_up_last(self, rows: ChosenRows, layer: int) -> None:
+        """Sum up the rows of the last few layers, where that is what is wanted of them."""
+        if rows.summed is None:
+            return
+        room, heads = self.chosen[rows.key], (layer + 1) * self.grid.heads
+        is_last = layer == self.grid.layers - 1
+        if is_last or heads % room.shape[1] == 0:
+            self.sum_up(rows, room[:, : (heads - 1) % room.shape[1] + 1])
+        if is_last:
+            del self.chosen[rows.key]
 
     def even(self, *, causal: bool) -> AttentionBatch:
         """Attention of queries that are 0: a map of it would take memory."""
@@ -99,6 +135,18 @@ class TritonStack(FusedStack):
     def left(self, layer: int) -> _Left:
         """What the kernels left of one layer, or of ALL_LAYERS."""
         return _Left(self.sums if layer == ALL_LAYERS else self.sums.of_layer(layer), self.sides)
+
+
+def _members(tokens: TokenBatch) -> Tensor:
+    """(text, query) a bit for each QueryGroup that a query is in."""
+    weights = tokens.derive(group_weights)  # (text, group, query)
+    bits = 1 << torch.arange(weights.shape[1], device=weights.device, dtype=torch.uint8)
+    return ((weights > 0) * bits[:, None]).sum(1, dtype=torch.uint8)
+
+
+def _shares(tokens: TokenBatch) -> Tensor:
+    """(text, 8) what a query of each QueryGroup counts in the mean over it."""
+    return torch.nn.functional.pad(tokens.derive(group_weights).amax(-1).float(), (0, 1))
 
 
 def _pairs(tokens: TokenBatch) -> PairLists:
@@ -121,14 +169,15 @@ class _Tables:
     def of(self, queries: TokenBatch, keys: TokenBatch) -> TokenTables:
         """With what is known of who asks."""
         if id(queries) not in self._of:
-            member = torch.nn.functional.pad(queries.derive(group_weights).float(), (0, 0, 0, 1))
+            members = queries.derive(_members)
             self._of[id(queries)] = TokenTables(
                 self.classes,
                 keys.derive(ordinary_keys).contiguous(),
                 keys.is_token.contiguous(),
                 queries.is_token.contiguous(),
-                member.contiguous(),
-                keys.derive(window_of_offsets).int() if queries is keys else member,
+                members,
+                queries.derive(_shares),
+                keys.derive(window_of_offsets).int() if queries is keys else members,
                 keys.derive(_pairs) if queries is keys else None,
                 padded=not (queries.is_full and keys.is_full),
             )

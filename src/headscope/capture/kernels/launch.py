@@ -1,19 +1,22 @@
 """Launching the kernels: an attention call and what is known of its tokens in, output and reductions out."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import torch
 from torch import Tensor
 
+from headscope.batches import ChosenRows
 from headscope.capture.kernels import chosen, folding, fused, sums
-from headscope.capture.kernels.batch import NOTHING, Asked, Root
-from headscope.capture.kernels.launching import Launcher
+from headscope.capture.kernels.batch import NOTHING, Asked
 from headscope.capture.kernels.view import NARROW, Tiling, View, padded, tensor_or
+from headscope.measures.fast.launching import LATER, Bound, Launcher
 from headscope.measures.reductions import FARTHEST
 
 _CLASSES, _GROUPS, _PATTERNS = sums.CLASSES.value, sums.GROUPS.value, sums.PATTERNS.value
-_OFFSETS = 512  # so many offsets are added up together
-_WINDOWS = 32  # room for so many windows of distance
+_WINDOWS = folding.WINDOWS.value
+_SWEEPS_TOGETHER, _HEADS_TOGETHER = 4, 16  # so many are added up by one program
 _STAGES = 3  # so many tiles are on their way to the matrix units
 _PROGRAMS = 1024  # so many keep a GPU busy
 _ATTEND, _FETCHED, _GIVEN = map(Launcher, (fused.attend, fused.fetch_lengths, fused.given_lengths))
@@ -27,21 +30,18 @@ class WaySums:
     mass: Tensor  # (text, head, block, group, class) of groups of queries to classes of keys
     entropies: Tensor  # (text, head, block, group) in nats
     windows: Tensor  # (text, head, part, window) of ordinary keys, by distance; room for 32
-    close: Tensor  # (text, head, offset + FARTHEST) of ordinary keys
-    near: Tensor  # likewise, of all other keys
+    offsets: Tensor  # (text, head, offset + FARTHEST) of all keys; room for 32
     pairs: Tensor  # (text, head, block, pattern)
 
-    def __init__(self, view: View, lines: int, blocks: int) -> None:
-        texts, queries, keys = len(view.inputs.query), view.inputs.query.shape[2], view.inputs.key.shape[2]
+    def __init__(self, view: View, lines: int, tiling: Tiling) -> None:
+        (texts, _, queries, _), keys = view.inputs.query.shape, view.inputs.key.shape[2]
+        blocks, _ = tiling.counts(queries, keys)
         within = view.tables.pairs is not None
+        parts = -(-(blocks * tiling.warps + tiling.sweeps(keys)) // _SWEEPS_TOGETHER)
         self.mass = view.room(texts, lines, blocks, _GROUPS, _CLASSES)
         self.entropies = view.room(texts, lines, blocks, _GROUPS)
-        parts = -(-(queries + keys - 1) // _offsets_together(queries, keys))
-        offsets = 2 * FARTHEST + 1 if within else 0
         self.windows = view.room(texts, lines, parts, _WINDOWS if within else 0)
-        # What lies past the end of a short text is nobody's to write.
-        self.close = torch.zeros(texts, lines, offsets, device=view.inputs.query.device)
-        self.near = view.room(texts, lines, offsets)
+        self.offsets = view.room(texts, lines, _WINDOWS if within else 0)
         self.pairs = view.room(texts, lines, blocks, _PATTERNS if within else 0)
 
 
@@ -50,30 +50,36 @@ class StackSums:
 
     ways: list[WaySums]  # looked and, where somebody asks, moved
     given: Tensor | None = (
-        None  # (text, head, block, sum) lengths given, their squares, against the residual stream
+        None  # (text, head, block, sum) of lengths given, their squares, against the residual stream
     )
-    vectors: Tensor | None = None  # (text, head, block, rank) the sum of what is given
+    vectors: Tensor | None = None  # (text, head, block, dim) the sum of what is given, before the projection
     fetched: Tensor | None = None  # (text, head, key) the lengths of what is fetched at each key
 
     def __init__(self, layers: int, heads: int) -> None:
         self.layers, self.heads = layers, heads
         self.lines = layers * heads
         self.ways = []
+        self.roots: dict[
+            int, Tensor
+        ] = {}  # by place of the layer, (head, dim, rank) the root of its projection
+
+    @property
+    def rank(self) -> int:
+        """Of the roots of projections."""
+        return next(iter(self.roots.values())).shape[-1]
 
     def make_room(self, view: View, asked: Asked, tiling: Tiling) -> None:
         """Room for all layers, of calls like the first."""
         if self.ways:
             return
         (texts, _, queries, _), keys = view.inputs.query.shape, view.inputs.key.shape[2]
-        blocks, _ = tiling.counts(queries, keys)
         moved = asked.root is not None and asked.moved
-        self.ways = [WaySums(view, self.lines, blocks) for _ in range(2 if moved else 1)]
+        self.ways = [WaySums(view, self.lines, tiling) for _ in range(2 if moved else 1)]
         if asked.root is None:
             return
         parts = (texts, self.lines, -(-queries // _rows_together(view)))
         self.given = view.room(*parts, 4)
-        self.given[..., 2:3] = torch.nan  # where the residual stream is not seen
-        self.vectors = view.room(*parts, asked.root.coarse.shape[-1])
+        self.vectors = view.room(*parts, view.inputs.value.shape[-1])
         if moved:
             self.fetched = view.room(texts, self.lines, keys)
 
@@ -85,6 +91,7 @@ class StackSums:
         for name in ("given", "vectors", "fetched"):
             whole = getattr(self, name)
             setattr(own, name, None if whole is None else whole[:, heads])
+        own.roots = {0: self.roots[place]} if self.roots else {}
         return own
 
 
@@ -101,58 +108,49 @@ class Call:
 
     view: View
     output: Tensor  # (text, query, head, dim)
-    normaliser: Tensor  # (text, head, query) log-sum-exp of the scores, to the base of 2
+    normaliser: Tensor  # (text, head, query) log-sum-exp of the scores
 
-    def rows(
-        self, places: Tensor, texts: Tensor | None = None, *, into: Tensor | None = None, first: int = 0
-    ) -> Tensor:
-        """(text, head, row, key) the weights of the queries at `places` (text, row) of all or some `texts`.
-
-        With `into` they stand among those of a stack's heads, from `first` on.
-        """
-        query, key, view = self.view.inputs.query, self.view.inputs.key, self.view
-        heads, width = query.shape[1], query.shape[3]
+    def rows(self, places: Tensor, texts: Tensor | None = None) -> Tensor:
+        """(text, head, row, key) the weights of the queries at `places` (text, row) of all or some `texts`."""
+        query, view = self.view.inputs.query, self.view
         if texts is None:
             texts = torch.arange(len(query), device=query.device)
-        count, keys = places.shape[1], key.shape[2]
-        if into is None:
-            into = view.room(len(texts), heads, count, keys)
-        if into.numel():
-            _ROWS_OF[(-(-count // 16), heads, len(texts))](
-                query, key, *view.pointers, self.normaliser, texts, places, into,
-                *query.stride(), *key.stride(), *view.steps,
-                heads, key.shape[1], query.shape[2], keys, count, width, into.shape[1], first,
-                *view.score, LINES=16, BLOCK=64, DIM=padded(width), **view.flags(64),
-            )  # fmt: skip
-        return into
+        rows = view.room(len(texts), query.shape[1], places.shape[1], view.inputs.key.shape[2])
+        if rows.numel():
+            launch = _rows_launch(view, ChosenRows(places, texts), rows, self.normaliser)
+            launch(query, view.inputs.key, *view.pointers[1:], self.normaliser, 0)
+        return rows
 
 
-def attend(view: View, left: StackSums, place: int, asked: Asked = NOTHING) -> Call:
-    """Attention of a stack's layer at that `place`; its sums are `left`."""
-    call = _attended(view)
-    tiling = Tiling.fitting(padded(view.inputs.query.shape[-1]), half=view.half)
-    left.make_room(view, asked, tiling)
-    first = place * left.heads
-    if asked.root is not None:
-        _give(call, left, first, asked.root, asked.residual)
-        if left.fetched is not None:
-            _fetch(view, left.fetched, first, asked.root)
-    for number, way in enumerate(left.ways):
-        _sum(call, way, tiling, first, left.fetched if number else None)
+@dataclass(frozen=True)
+class RowsWanted:
+    """Rows of a layer, and where they are to stand."""
+
+    rows: ChosenRows
+    into: Tensor  # (text, head, row, key)
+    first: int  # of the layer's heads there
+
+
+def attend(
+    view: View,
+    left: StackSums,
+    place: int,
+    asked: Asked = NOTHING,
+    *,
+    wanted: Sequence[RowsWanted] = (),
+    known: "dict[tuple[object, ...], Launches] | None" = None,
+) -> Call:
+    """Attention of a stack's layer at that `place`; its sums are `left`, and rows that are `wanted` with them.
+
+    Launches for calls of one kind are `known` from call to call.
+    """
+    launches = Launches.of(view, left, asked, {} if known is None else known)
+    call = _by_torch(view) if _is_torchs(view) else None
+    call = call or launches.attended(view)
+    launches.summed(call, place * left.heads, asked)
+    for rows in wanted:
+        launches.rows(rows, call)
     return call
-
-
-def _attended(view: View) -> Call:
-    """The output and the log-sum-exps of a call: by torch's own fused attention, where that does the same."""
-    if not _is_torchs(view):
-        return _by_kernel(view)
-    inputs, causal = view.inputs, view.flags(1)["CAUSAL"]
-    known_by = (inputs.query.dtype, inputs.query.shape[-1], causal)
-    if known_by not in _PROVED:
-        alone = {name: getattr(inputs, name)[:1] for name in ("query", "key", "value")}
-        first = replace(view, inputs=replace(inputs, **alone))
-        _PROVED[known_by] = _agree(_by_torch(first), _by_kernel(first))
-    return (_by_torch(view) if _PROVED[known_by] else None) or _by_kernel(view)
 
 
 _PROVED: dict[tuple[torch.dtype, int, bool], bool] = {}
@@ -160,18 +158,22 @@ _PROVED: dict[tuple[torch.dtype, int, bool], bool] = {}
 
 
 def _is_torchs(view: View) -> bool:
-    """Whether a call is one that torch's own fused attention knows and tells the log-sum-exp of."""
+    """Whether a call is one that torch's own fused attention knows, tells the log-sum-exp of, and does as we do."""
     inputs, flags = view.inputs, view.flags(1)
     (_, heads, queries, width), causal = inputs.query.shape, flags.pop("CAUSAL")
-    same = inputs.key.shape[1] == heads and inputs.value.shape[-1] == width and width % 8 == 0
+    same = inputs.value.shape[-1] == width and width % 8 == 0
     plain = inputs.sinks is None and not any(flags.values())
-    return (
-        inputs.query.is_cuda
-        and view.half
-        and same
-        and plain
-        and (queries == inputs.key.shape[2] or not causal)
-    )
+    if not (inputs.query.is_cuda and view.half and same and plain):
+        return False
+    if causal and queries != inputs.key.shape[2]:
+        return False
+    known_by = (inputs.query.dtype, width, causal)
+    if known_by not in _PROVED:
+        alone = {name: getattr(inputs, name)[:1] for name in ("query", "key", "value")}
+        first = replace(view, inputs=replace(inputs, **alone))
+        own = Launches.of(first, StackSums(1, heads), NOTHING, {}).attended(first)
+        _PROVED[known_by] = _agree(_by_torch(first), own)
+    return _PROVED[known_by]
 
 
 def _by_torch(view: View) -> Call | None:
@@ -179,13 +181,12 @@ def _by_torch(view: View) -> Call | None:
     inputs = view.inputs
     try:
         output, logarithms, *_ = torch.ops.aten._scaled_dot_product_cudnn_attention(
-            inputs.query, inputs.key, inputs.value, None, True, 0.0, view.flags(1)["CAUSAL"], False,
+            inputs.query, inputs.key, inputs.value, None, True, 0.0, view.causal, False,
             scale=inputs.scale,
         )  # fmt: skip
     except (RuntimeError, AttributeError, TypeError):  # another torch, or another GPU
         return None
-    normaliser = logarithms.view(output.shape[:3]) * fused.LOG2_E.value
-    return Call(view, output.transpose(1, 2).contiguous(), normaliser)
+    return Call(view, output.transpose(1, 2).contiguous(), logarithms.view(output.shape[:3]))
 
 
 def _agree(one: Call | None, other: Call) -> bool:
@@ -196,120 +197,197 @@ def _agree(one: Call | None, other: Call) -> bool:
     return all(torch.allclose(mine.float(), theirs.float(), rtol=1e-2, atol=1e-2) for mine, theirs in pairs)
 
 
-def _by_kernel(view: View) -> Call:
-    """By the kernel of our own, which knows all kinds of calls."""
-    inputs = view.inputs
-    query, key, value, sinks = inputs.query, inputs.key, inputs.value, inputs.sinks
-    texts, heads, queries, width = query.shape
-    keys, value_width = key.shape[2], value.shape[-1]
-    out = query.new_empty(texts, queries, heads, value_width)
-    normaliser = view.room(texts, heads, queries)
-    dims = {"DIM": padded(width), "VALUE_DIM": padded(value_width)}
-    widest = max(dims.values())
-    block = (128 if widest <= 128 else 64) if view.half else 32
-    step = (64 if widest <= 128 else 32) if view.half else 32
-    _ATTEND[(-(-queries // block), heads, texts)](
-        query, key, value, *view.pointers, tensor_or(sinks, query), out, normaliser,
-        *query.stride(), *key.stride(), *value.stride(), *view.steps,
-        heads, key.shape[1], queries, keys, width, value_width, *view.score,
-        BLOCK=block, KEYS=step, **dims, **view.flags(step), HAS_SINK=sinks is not None, WHOLE=view.whole,
-        num_warps=4, num_stages=(3 if widest <= 64 else 2) if view.half else 1,
-    )  # fmt: skip
-    return Call(view, out, normaliser)
+class Launches:
+    """The launches for a stack's calls of one kind on one batch: of layers that differ by where their numbers lie."""
+
+    def __init__(self, view: View, left: StackSums, tiling: Tiling, hidden: int) -> None:
+        """`hidden` is the width of the residual stream, 0 where it is not seen."""
+        self._like, self._left, self._tiling, self._hidden = view, left, tiling, hidden
+        self._rows: dict[int, Bound] = {}
+
+    @classmethod
+    def of(
+        cls, view: View, left: StackSums, asked: Asked, known: "dict[tuple[object, ...], Launches]"
+    ) -> "Launches":
+        """Those for calls of this kind, of which some are `known`."""
+        hidden = 0 if asked.stream is None else asked.stream.shape[-1]
+        kind = (*view.kind, hidden)
+        if kind not in known:
+            tiling = Tiling.fitting(view)
+            left.make_room(view, asked, tiling)
+            known[kind] = cls(view, left, tiling, hidden)
+        return known[kind]
+
+    def attended(self, view: View) -> Call:
+        """The output and the log-sum-exps of a call, by the kernel of our own, which knows all kinds of calls."""
+        inputs = view.inputs
+        texts, heads, queries, _ = inputs.query.shape
+        out = inputs.query.new_empty(texts, queries, heads, inputs.value.shape[-1])
+        normaliser = view.room(texts, heads, queries)
+        sinks = tensor_or(inputs.sinks, inputs.query)
+        self._attend(inputs.query, inputs.key, inputs.value, *view.pointers[1:], sinks, out, normaliser)
+        return Call(view, out, normaliser)
+
+    def summed(self, call: Call, first: int, asked: Asked) -> None:
+        """All that is asked of a call; its heads are those of the stack from the `first` on."""
+        view, left = call.view, self._left
+        if asked.root is not None:
+            left.roots[first // left.heads] = asked.root.whole
+            self._give(call.output, tensor_or(asked.stream, call.output), asked.root.rounded, first)
+            if left.fetched is not None:
+                self._fetch(view.inputs.value, asked.root.rounded, first)
+        placed = (view.inputs.query, view.inputs.key, *view.pointers[1:])
+        for (sum_up, crowd, fold), normaliser in zip(
+            self._ways, (call.normaliser, self._moving), strict=False
+        ):
+            sum_up(*placed, normaliser, first)
+            if crowd is not None and fold is not None:
+                crowd(*placed, normaliser, first)
+                fold(first)
+
+    def rows(self, wanted: RowsWanted, call: Call) -> None:
+        """Compute some rows of a layer, after its sums."""
+        if id(wanted.into) not in self._rows:
+            self._rows[id(wanted.into)] = _rows_launch(
+                self._like, wanted.rows, wanted.into, self._logs_fetched
+            )
+        view, normaliser = call.view, self._moving if wanted.rows.moved else call.normaliser
+        launch = self._rows[id(wanted.into)]
+        launch(view.inputs.query, view.inputs.key, *view.pointers[1:], normaliser, wanted.first)
+
+    @cached_property
+    def _attend(self) -> Bound:
+        view = self._like
+        (texts, heads, queries, width), value_width = view.inputs.query.shape, view.inputs.value.shape[-1]
+        dims = {"DIM": padded(width), "VALUE_DIM": padded(value_width)}
+        widest = max(dims.values())
+        block = (128 if widest <= 128 else 64) if view.half else 32
+        step = (64 if widest <= 128 else 32) if view.half else 32
+        return _ATTEND.bound(
+            (-(-queries // block), heads, texts),
+            LATER, LATER, LATER, view.pointers[0], LATER, LATER, LATER, LATER, LATER,
+            *view.inputs.query.stride(), *view.inputs.key.stride(), *view.inputs.value.stride(), *view.steps,
+            heads, view.inputs.key.shape[1], queries, view.inputs.key.shape[2], width, value_width, *view.score,
+            BLOCK=block, KEYS=step, **dims, **view.flags(step), HAS_SINK=view.inputs.sinks is not None,
+            WHOLE=view.whole, num_warps=4, num_stages=(3 if widest <= 64 else 2) if view.half else 1,
+            maxnreg=view.registers,
+        )  # fmt: skip
+
+    @cached_property
+    def _ways(self) -> list[tuple[Bound, Bound | None, Bound | None]]:
+        """For each way to weigh attention, what sums it up, what does so where pairs are many, and what folds."""
+        view, tables, tiling = self._like, self._like.tables, self._tiling
+        query, key = view.inputs.query, view.inputs.key
+        (texts, heads, queries, width), keys = query.shape, key.shape[2]
+        blocks, tiles = tiling.counts(queries, keys)
+        sweeps, flags = tiling.sweeps(keys), view.flags(tiling.keys)
+        precision = torch.float16 if view.half else torch.float32
+        diagonals = query.new_empty((texts, heads, blocks, sweeps + 1, tiling.size), dtype=precision)
+        near = query.new_empty((texts, heads, blocks, 2, tiling.size), dtype=precision)
+        lists = None if tables.pairs is None else tables.pairs.of(tiling)
+        full = view.whole and not tables.padded and queries % tiling.rows == 0
+        sizes = (
+            *(*query.stride(), *key.stride(), *view.steps),
+            *(heads, key.shape[1], queries, keys, width, tiles, self._left.lines),
+        )
+        made: list[tuple[Bound, Bound | None, Bound | None]] = []
+        fetched, weighed = tensor_or(self._left.fetched, self._moving), self._left.fetched is not None
+        for number, way in enumerate(self._left.ways):
+            kind = {"MOVED": number > 0, "WHOLE": view.whole, "EVEN": keys % tiling.keys == 0, "FULL": full}
+            sum_up = _SUMMED.bound(
+                (blocks, heads, texts),
+                LATER, LATER, view.pointers[0], LATER, LATER, LATER, fetched, self._logs_fetched, tables.ordinary_bits,
+                tables.half_classes if view.half else tables.classes, tables.asking, tables.members,
+                tables.shares,
+                tables.members if lists is None else lists.entries,
+                way.mass, way.entropies, diagonals, near, way.pairs, self._moving, *sizes, LATER, *view.score,
+                **tiling.cut, DIM=padded(width), CHUNK=tiling.listed, LANES=tiling.threads,
+                **flags, **kind, WITHIN=lists is not None, FINDS=weighed and number == 0, HALF=view.half,
+                num_warps=tiling.threads // 32,
+                num_stages=_STAGES if view.half else 1, maxnreg=tiling.registers,
+            )  # fmt: skip
+            if lists is None or tables.pairs is None:
+                made.append((sum_up, None, None))
+                continue
+            crowd = _CROWDED.bound(
+                (blocks, heads, texts),
+                LATER, LATER, view.pointers[0], LATER, LATER, LATER, self._logs_fetched, tables.asking,
+                tables.pairs.codes, lists.counts, lists.is_crowded, way.pairs, *sizes, LATER, *view.score,
+                **tiling.cut, DIM=padded(width), CHUNK=tiling.listed, **flags, **kind, num_stages=1,
+                maxnreg=view.registers,
+            )  # fmt: skip
+            fold = _FOLDED.bound(
+                (way.windows.shape[2] + 1, -(-heads // _HEADS_TOGETHER), texts),
+                diagonals, near, tables.windows, way.windows, way.offsets,
+                heads, self._left.lines, LATER, queries, keys, blocks, sweeps,
+                **tiling.cut, HEADS=_HEADS_TOGETHER, FAR=FARTHEST, CHUNK=_SWEEPS_TOGETHER,
+                CAUSAL=flags["CAUSAL"], HALF=view.half, num_warps=4,
+            )  # fmt: skip
+            made.append((sum_up, crowd, fold))
+        return made
+
+    @cached_property
+    def _logs_fetched(self) -> Tensor:
+        """(text, head, key) room for the logarithms of the lengths of what is fetched, where they are asked for."""
+        (texts, heads, _, _), keys = self._like.inputs.query.shape, self._like.inputs.key.shape[2]
+        return self._like.room(*((texts, heads, keys) if self._left.fetched is not None else (1,)))
+
+    @cached_property
+    def _moving(self) -> Tensor:
+        """(text, head, query) room for the log-sum-exps of what is moved, where they are asked for."""
+        return self._like.room(
+            *(self._like.inputs.query.shape[:3] if self._left.fetched is not None else (1,))
+        )
+
+    @cached_property
+    def _give(self) -> Bound:
+        """How long what heads give is."""
+        view, left = self._like, self._left
+        (texts, heads, queries, _), width = view.inputs.query.shape, view.inputs.value.shape[-1]
+        assert left.given is not None
+        block, rank = _rows_together(view), left.rank
+        return _GIVEN.bound(
+            (-(-queries // block), texts),
+            LATER, view.tables.real, LATER, LATER, left.given, left.vectors,
+            heads, queries, width, rank, self._hidden, left.lines, LATER,
+            BLOCK=block, DIM=padded(width), **_ranks(view, rank), HIDDEN=64, HAS_STREAM=self._hidden > 0,
+            maxnreg=view.registers,
+        )  # fmt: skip
+
+    @cached_property
+    def _fetch(self) -> Bound:
+        """How long what heads fetch at each key is."""
+        view, left = self._like, self._left
+        value, heads = view.inputs.value, view.inputs.query.shape[1]
+        texts, groups, keys, width = value.shape
+        assert left.fetched is not None
+        block, rank = _rows_together(view), left.rank
+        items = texts * -(-keys // block)
+        return _FETCHED.bound(
+            (heads, max(1, min(items, _PROGRAMS // heads))),
+            LATER, view.tables.seen, LATER, left.fetched, self._logs_fetched, *value.stride(),
+            heads, groups, keys, width, rank, left.lines, LATER, -(-keys // block), items,
+            BLOCK=block, DIM=padded(width), **_ranks(view, rank), GROUPED=groups != heads, maxnreg=view.registers,
+        )  # fmt: skip
 
 
-def _sum(call: Call, way: WaySums, tiling: Tiling, first: int, fetched: Tensor | None) -> None:
-    """All that measures ask of the weights of a call; with the lengths of what is `fetched`, by what heads move."""
-    view, tables = call.view, call.view.tables
+def _rows_launch(view: View, rows: ChosenRows, into: Tensor, logs_fetched: Tensor) -> Bound:
+    """What computes the weights of some queries, or the shares of what is moved."""
     query, key = view.inputs.query, view.inputs.key
-    texts, heads, queries, width = query.shape
-    keys, lines = key.shape[2], way.mass.shape[1]
-    blocks, tiles = tiling.counts(queries, keys)
-    within = tables.pairs is not None
-    nothing = tables.real  # a pointer where the kernel will not look
-    entries, counts = (nothing, nothing) if tables.pairs is None else tables.pairs.of(tiling)
-    diagonals = view.room(texts, heads, blocks, tiles, tiling.size if within else 0)
-    near = view.room(texts, heads, blocks, tiling.near, tiling.size if within else 0)
-    cut = {"WARPS": tiling.warps, "KEYS": tiling.keys}
-    around = {"FAR": FARTHEST, "NEAR": tiling.near}
-    flags = view.flags(tiling.keys)
-    full = view.whole and not tables.padded and queries % tiling.rows == 0
-    kind = {"MOVED": fetched is not None, "WHOLE": view.whole, "EVEN": keys % tiling.keys == 0, "FULL": full}
-    lengths = tensor_or(fetched, call.normaliser)
-    sizes = (
-        *query.stride(),
-        *key.stride(),
-        *view.steps,
-        heads,
-        key.shape[1],
-        queries,
-        keys,
-        width,
-        tiles,
-        lines,
-        first,
-    )
-    _SUMMED[(blocks, heads, texts)](
-        query, key, *view.pointers, call.normaliser, lengths, tables.ordinary_bits, tables.special_bits,
-        tables.half_classes if view.half else tables.classes, tables.asking, tables.member, entries, counts,
-        way.mass, way.entropies, diagonals, near, way.pairs, *sizes, *view.score,
-        **cut, DIM=padded(width), LINES=padded(tiling.lines), CHUNK=tiling.listed, LANES=tiling.threads,
-        **around, **flags, **kind, WITHIN=within, HALF=view.half,
-        num_warps=tiling.threads // 32, num_stages=_STAGES if view.half else 1,
+    (_, heads, queries, width), (count, keys) = query.shape, into.shape[2:]
+    texts = torch.arange(len(query), device=query.device) if rows.texts is None else rows.texts
+    return _ROWS_OF.bound(
+        (-(-count // 16), heads, len(texts)),
+        LATER, LATER, view.pointers[0], LATER, LATER, LATER, logs_fetched, texts, rows.places.contiguous(), into,
+        *query.stride(), *key.stride(), *view.steps,
+        heads, key.shape[1], queries, keys, count, width, into.shape[1], LATER,
+        *view.score, LINES=16, BLOCK=64, DIM=padded(width), **view.flags(64), MOVED=rows.moved,
     )  # fmt: skip
-    if tables.pairs is None:
-        return
-    _CROWDED[(blocks, heads, texts)](
-        query, key, *view.pointers, call.normaliser, lengths, tables.asking, tables.pairs.codes, counts, way.pairs,
-        *sizes, *view.score, **cut, DIM=padded(width), CHUNK=tiling.listed, **flags, **kind, num_stages=1,
-    )  # fmt: skip
-    _FOLDED[(way.windows.shape[2], texts * heads)](
-        diagonals, near, tables.windows, way.windows, way.close, way.near,
-        heads, lines, first, queries, keys, blocks, tiles, **cut, **around,
-        CHUNK=_offsets_together(queries, keys), WINDOWS=_WINDOWS, CAUSAL=flags["CAUSAL"], num_warps=2,
-    )  # fmt: skip
-
-
-def _give(call: Call, left: StackSums, first: int, root: Root, residual: Tensor | None) -> None:
-    """How long what heads give is."""
-    view, (texts, queries, heads, width) = call.view, call.output.shape
-    rank, block = root.coarse.shape[-1], _rows_together(call.view)
-    blocks = -(-queries // block)
-    _GIVEN[_dealt(heads, texts * blocks)](
-        call.output, view.tables.real, tensor_or(residual, call.output), root.coarse, root.fine,
-        left.given, left.vectors, heads, queries, width, rank, left.lines, first, blocks, texts * blocks,
-        BLOCK=block, DIM=padded(width), **_ranks(view, rank), HALF=view.half, HAS_RESIDUAL=residual is not None,
-    )  # fmt: skip
-
-
-def _fetch(view: View, fetched: Tensor, first: int, root: Root) -> None:
-    """How long what heads fetch at each key is."""
-    value = view.inputs.value
-    texts, groups, keys, width = value.shape
-    heads, _, rank = root.coarse.shape
-    block = _rows_together(view)
-    blocks = -(-keys // block)
-    _FETCHED[_dealt(heads, texts * blocks)](
-        value, view.tables.seen, root.coarse, root.fine, fetched, *value.stride(),
-        heads, groups, keys, width, rank, fetched.shape[1], first, blocks, texts * blocks,
-        BLOCK=block, DIM=padded(width), **_ranks(view, rank), HALF=view.half,
-    )  # fmt: skip
-
-
-def _offsets_together(queries: int, keys: int) -> int:
-    """How many offsets are added up together."""
-    return min(_OFFSETS, padded(queries + keys - 1))
-
-
-def _dealt(heads: int, items: int) -> tuple[int, int]:
-    """How many programs go through items, for each head."""
-    return heads, max(1, min(items, _PROGRAMS // heads))
 
 
 def _rows_together(view: View) -> int:
     """How many vectors go through a projection together."""
-    wide = padded(view.inputs.value.shape[-1]) > NARROW
-    return (64 if wide else 128) if view.half else 32
+    return 64 if view.half else 32
 
 
 def _ranks(view: View, rank: int) -> dict[str, int]:

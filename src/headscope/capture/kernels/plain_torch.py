@@ -87,7 +87,7 @@ class TorchStack(FusedStack):
         given = self._given(output, asked) if asked.root else None
         self._left[layer] = _Left(ways, given, lengths)
         call = TorchCall(attention.inputs, output.transpose(1, 2).contiguous())  # some models view it
-        self._keep_rows(layer, call)
+        self._keep_rows(layer, call, lengths)
         return call
 
     def left(self, layer: int) -> _Left:
@@ -113,30 +113,33 @@ class TorchStack(FusedStack):
         stack = TorchStack(HeadGrid(self.grid.stack, 1, 1, causal=causal), self.sides)
         return FusedBatch(0, stack, stack._attend(0, inputs, NOTHING, plain=True))
 
-    def _keep_rows(self, layer: int, call: TorchCall) -> None:
-        """The rows of a layer that were asked for, among those of all layers."""
+    def _keep_rows(self, layer: int, call: TorchCall, lengths: Tensor | None) -> None:
+        """The rows of a layer that were asked for, among those of all layers, or what they make of themselves."""
         first = layer * self.grid.heads
-        for number, rows in self.wanted.items():
+        for key, rows in self.wanted.items():
             weights = call.rows(rows.places, rows.texts)  # (text, head, row, key)
-            if number not in self.chosen:
+            if rows.summed is not None:
+                self.sum_up(rows, weights, lengths if rows.moved else None)
+                continue
+            if key not in self.chosen:
                 texts, _, *others = weights.shape
-                self.chosen[number] = weights.new_empty(texts, self.lines, *others)
-            self.chosen[number][:, first : first + self.grid.heads] = weights
+                self.chosen[key] = weights.new_empty(texts, self.lines, *others)
+            self.chosen[key][:, first : first + self.grid.heads] = weights
 
     def _fetched(self, value: Tensor, root: Root) -> Tensor:
         """(text, head, key) the lengths of what is fetched; padding may hold nan."""
-        lengths = Carried(value, value, _whole(root)).fetched
+        lengths = Carried(value, value, root.whole.float()).fetched
         return lengths.masked_fill(~self.sides[1].is_token[:, None], 0)
 
     def _given(self, output: Tensor, asked: Asked) -> Tensor:
         """(text, head, 4) what heads give, from their output (text, head, query, dim)."""
         assert asked.root is not None
         real = self.sides[0].is_token[:, None]  # (text, 1, query)
-        vectors = (output.float() @ _whole(asked.root)).masked_fill(~real[..., None], 0)
+        vectors = (output.float() @ asked.root.whole.float()).masked_fill(~real[..., None], 0)
         lengths: Tensor = torch.linalg.vector_norm(vectors, dim=-1)  # (text, head, query)
         against = torch.full_like(lengths[..., 0], torch.nan)
-        if asked.residual is not None:
-            stream = asked.residual[:, None]
+        if (residual := asked.residual) is not None:
+            stream = residual[:, None]
             against = torch.where(real & (stream > 0), lengths / stream, 0).sum(-1)
         together = torch.linalg.vector_norm(vectors.sum(2), dim=-1)
         return torch.stack([lengths.sum(-1), lengths.square().sum(-1), against, together], -1)
@@ -229,8 +232,3 @@ def _all(layers: Sequence[Tensor | None]) -> Tensor | None:
     """(text, head, ...) of the heads of all layers; None where nobody asked."""
     there = [each for each in layers if each is not None]
     return torch.cat(there, 1) if there else None
-
-
-def _whole(root: Root) -> Tensor:
-    """(head, dim, rank) a projection's root in float32."""
-    return root.coarse if root.coarse is root.fine else root.coarse.float() + root.fine.float()

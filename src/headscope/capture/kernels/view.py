@@ -9,13 +9,14 @@ from torch import Tensor
 
 from headscope.capture.call import AttentionInputs
 from headscope.capture.kernels import chosen, fused, sums
-from headscope.capture.kernels.launching import Launcher
-from headscope.measures.reductions import FARTHEST
+from headscope.measures.fast.launching import Launcher
 
 _HALF = (torch.float16, torch.bfloat16)
-_SIDE, _DIAGONALS = int(sums.SIDE.value), int(sums.DIAGONALS.value)
+SWEEP, SIDE, DIAGONALS = int(sums.SWEEP.value), int(sums.SIDE.value), int(sums.DIAGONALS.value)
 NARROW = 64
 """Heads of no more than so many neurons leave registers free."""
+MOST_REGISTERS = 255
+"""That a thread may have; where it needs more, the compiler gives it 32 unless it is told."""
 _LISTED = Launcher(chosen.listed)
 
 
@@ -23,26 +24,24 @@ _LISTED = Launcher(chosen.listed)
 class Tiling:
     """How maps are cut into tiles."""
 
-    warps: int  # of 64 queries
+    warps: int  # of 32 queries
     keys: int
     threads: int
+    registers: int | None = None
+    """Of a thread, at most."""
 
     @classmethod
-    def fitting(cls, width: int, *, half: bool) -> "Tiling":
-        """As much as registers hold, for heads of so many neurons."""
-        if not half:
-            return cls(1, 32, 256)
-        return cls(2, 32, 64) if width <= NARROW else cls(1, 64 if width <= 2 * NARROW else 32, 128)
+    def fitting(cls, view: "View") -> "Tiling":
+        """As much as registers hold; a mask or a bias that must be read takes many."""
+        if not view.half:
+            return cls(2, 32, 256, registers=MOST_REGISTERS)
+        reads = view.masked or view.inputs.position_bias is not None
+        return cls(4, 32, 128) if reads else cls(4, 64, 128, registers=168)  # three blocks share a core then
 
     @property
     def rows(self) -> int:
         """How many queries a tile has."""
-        return _SIDE * _SIDE * self.warps
-
-    @property
-    def lines(self) -> int:
-        """On how many lines the squares of a tile lie."""
-        return _SIDE * self.warps + self.keys // _SIDE - 1
+        return SWEEP * self.warps
 
     @property
     def listed(self) -> int:
@@ -50,18 +49,31 @@ class Tiling:
         return max(self.threads, self.rows * self.keys // 16)
 
     @property
-    def near(self) -> int:
-        """How many tiles of a block may come within FARTHEST of the middle diagonal."""
-        return -(-(self.rows + 2 * FARTHEST) // self.keys) + 1
+    def size(self) -> int:
+        """How many sums along diagonals a sweep leaves."""
+        return self.warps * DIAGONALS * SIDE
 
     @property
-    def size(self) -> int:
-        """How many sums along diagonals a tile leaves."""
-        return self.lines * _DIAGONALS
+    def cut(self) -> dict[str, int]:
+        """The same for a kernel."""
+        return {"WARPS": self.warps, "KEYS": self.keys}
 
     def counts(self, queries: int, keys: int) -> tuple[int, int]:
         """How many blocks of queries, and tiles of each, there are."""
         return -(-queries // self.rows), -(-keys // self.keys)
+
+    def sweeps(self, keys: int) -> int:
+        """How many sweeps go over the keys."""
+        return -(-keys // self.keys) * (self.keys // SWEEP)
+
+
+@dataclass(frozen=True)
+class Lists:
+    """The pairs that named patterns point at, as kernels want them."""
+
+    entries: Tensor  # (text, block, tile, entry) places in the tile with their bits
+    counts: Tensor  # (text, block, tile) how many pairs there are
+    is_crowded: Tensor  # (text, block) 1 where a tile has more than there is room for
 
 
 @dataclass(frozen=True)
@@ -69,24 +81,23 @@ class PairLists:
     """The pairs of query and key that named patterns point at, by tile."""
 
     codes: Tensor  # (text, query, key) a bit for each pattern
-    _made: dict[Tiling, tuple[Tensor, Tensor]] = field(default_factory=dict)
+    _made: dict[Tiling, Lists] = field(default_factory=dict)
 
-    def of(self, tiling: Tiling) -> tuple[Tensor, Tensor]:
-        """(text, block, tile, entry) places in the tile with their bits, and (text, block, tile) how many there are.
-
-        Tiles with more than there is room for are looked at by `codes`.
-        """
+    def of(self, tiling: Tiling) -> Lists:
+        """The lists for tiles so large; those with more than there is room for are looked at by `codes`."""
         if tiling not in self._made:
             texts, queries, keys = self.codes.shape
             blocks, tiles = tiling.counts(queries, keys)
-            room = (texts, blocks, tiles, tiling.listed)
-            entries = torch.empty(room, device=self.codes.device, dtype=torch.int32)
-            counts = torch.empty(room[:3], device=self.codes.device, dtype=torch.int32)
+            made = Lists(
+                self.codes.new_empty((texts, blocks, tiles, tiling.listed), dtype=torch.int32),
+                self.codes.new_empty((texts, blocks, tiles), dtype=torch.int32),
+                self.codes.new_zeros((texts, blocks), dtype=torch.int32),
+            )
             _LISTED[(tiles, blocks, texts)](
-                self.codes, entries, counts, queries, keys, tiles,
-                WARPS=tiling.warps, KEYS=tiling.keys, CHUNK=tiling.listed, SIDE=_SIDE,
+                self.codes, made.entries, made.counts, made.is_crowded, queries, keys, tiles,
+                **tiling.cut, CHUNK=tiling.listed, num_warps=8,
             )  # fmt: skip
-            self._made[tiling] = entries, counts
+            self._made[tiling] = made
         return self._made[tiling]
 
 
@@ -98,7 +109,8 @@ class TokenTables:
     ordinary: Tensor  # (text, key) which keys count by distance
     seen: Tensor  # (text, key)
     real: Tensor  # (text, query)
-    member: Tensor  # (text, 8, query) what a query counts in the mean over each group
+    members: Tensor  # (text, query) a bit for each group that a query is in
+    shares: Tensor  # (text, 8) what a query of each group counts in the mean over it
     windows: Tensor  # (text, offset + queries) where an offset counts by distance; empty between two texts
     pairs: PairLists | None  # None between two texts
     padded: bool  # whether any key or query is padding
@@ -109,11 +121,6 @@ class TokenTables:
         return -self.ordinary.short()
 
     @cached_property
-    def special_bits(self) -> Tensor:
-        """(text, key) all bits set where a key does not."""
-        return -(self.seen & ~self.ordinary).short()
-
-    @cached_property
     def limits(self) -> Tensor:
         """(text, key) the most that the score of a key may be."""
         return torch.where(self.seen, torch.inf, fused.NEVER.value)
@@ -122,6 +129,11 @@ class TokenTables:
     def asking(self) -> Tensor:
         """(text, query) the most that the logarithm of a query's weight may be."""
         return torch.where(self.real, torch.inf, fused.NEVER.value)
+
+    @cached_property
+    def no_limits(self) -> Tensor:
+        """(text, key) where the mask itself says what is seen."""
+        return torch.full_like(self.limits, torch.inf)
 
     @cached_property
     def half_classes(self) -> Tensor:
@@ -143,7 +155,7 @@ class View:
     def pointers(self) -> tuple[Tensor, ...]:
         """What keys may score, the mask and the bias."""
         query = self.inputs.query
-        limits = torch.full_like(self.tables.limits, torch.inf) if self.masked else self.tables.limits
+        limits = self.tables.no_limits if self.masked else self.tables.limits
         return limits, tensor_or(self.mask, query), tensor_or(self.bias, query)
 
     @cached_property
@@ -169,6 +181,7 @@ class View:
             "HAS_MASK": self.masked,
             "HAS_BIAS": self.inputs.position_bias is not None,
             "HAS_CAP": self.inputs.soft_cap is not None,
+            "GROUPED": self.inputs.key.shape[1] != self.inputs.query.shape[1],
         }
 
     @property
@@ -177,9 +190,31 @@ class View:
         return self.inputs.scale, self.inputs.soft_cap or 1.0
 
     @property
+    def kind(self) -> tuple[object, ...]:
+        """Calls of one kind differ by where their numbers lie."""
+        inputs = self.inputs
+        query, key, value = inputs.query, inputs.key, inputs.value
+        sizes = (
+            query.shape,
+            query.stride(),
+            key.shape,
+            key.stride(),
+            value.shape,
+            value.stride(),
+            query.dtype,
+        )
+        others = (self.causal, self.masked, inputs.scale, inputs.soft_cap, inputs.sinks is not None)
+        return (*sizes, *others, inputs.position_bias is not None, *self.steps)
+
+    @property
     def half(self) -> bool:
         """Whether the model computes in half precision."""
         return self.inputs.query.dtype in _HALF
+
+    @property
+    def registers(self) -> int | None:
+        """How many a thread may have, where that must be said."""
+        return None if self.half else MOST_REGISTERS
 
     @property
     def whole(self) -> bool:

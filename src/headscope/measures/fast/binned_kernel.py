@@ -5,61 +5,80 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from headscope.measures.fast.launching import Launcher
+
+_PARTS, _HEADS = 64, 4  # into so many the rows are dealt, and of so many heads a program takes them
+
+
+@triton.jit
+def _by_kind(weight, kinds, at, inside, sums, keys):
+    """Weights (head, lane) of keys of each of four kinds, added to their sums; `kinds` (kind, key) is 1 for that of a key."""
+    return (
+        sums[0] + weight * tl.load(kinds + at, mask=inside, other=0.0)[None, :],
+        sums[1] + weight * tl.load(kinds + keys + at, mask=inside, other=0.0)[None, :],
+        sums[2] + weight * tl.load(kinds + 2 * keys + at, mask=inside, other=0.0)[None, :],
+        sums[3] + weight * tl.load(kinds + 3 * keys + at, mask=inside, other=0.0)[None, :],
+    )
+
 
 @triton.jit
 def _binned_rows(
-    rows, chosen, kinds, share, out, heads, count, keys, total,
-    FARTHEST: tl.constexpr, BLOCK: tl.constexpr, KINDS: tl.constexpr, FAR: tl.constexpr,
+    rows, places, kinds, share, out, row_text, row_head, heads, count, keys, total,
+    FARTHEST: tl.constexpr, LANES: tl.constexpr, HEADS: tl.constexpr, FAR: tl.constexpr,
 ):  # fmt: skip
-    """(part, head, kind, offset) weights (text, head, row, key) of the `chosen` (text, row) queries by kind and offset.
+    """(part, head, kind, offset) weights (text, head, row, key) of the queries at `places` (text, row).
 
-    `kinds` (text, key) are those of keys, and `share` (text, row) is what a row counts. FAR ones, past FARTHEST, count
-    there.
+    `kinds` (text, kind, key) is 1 for the kind of a key, of which there are four, and `share` (text, row) is what a row
+    counts. FAR ones, past FARTHEST, count there.
     """
-    part, head = tl.program_id(0), tl.program_id(1)
-    lanes, every = tl.arange(0, BLOCK), tl.arange(0, KINDS)
-    sums = tl.zeros([KINDS, BLOCK], tl.float32)
-    before, after = tl.zeros([KINDS, BLOCK], tl.float32), tl.zeros([KINDS, BLOCK], tl.float32)
+    part = tl.program_id(0)
+    head, lanes = tl.program_id(1) * HEADS + tl.arange(0, HEADS), tl.arange(0, LANES)
+    is_head = (head < heads)[:, None]
+    none = tl.zeros([HEADS, LANES], tl.float32)
+    sums, before, after = (none, none, none, none), (none, none, none, none), (none, none, none, none)
     for line in range(part, total, tl.num_programs(0)):
-        text = line // count
-        place = tl.load(chosen + line).to(tl.int32)
+        text = (line // count).to(tl.int64)
+        place = tl.load(places + line).to(tl.int32)
         counts = tl.load(share + line)
-        weights = rows + ((text.to(tl.int64) * heads + head) * count + line % count) * keys
-        own_kinds = kinds + text * keys
-        places = place - FARTHEST + lanes
-        inside = (places >= 0) & (places < keys) & (lanes <= 2 * FARTHEST)
-        weight = tl.load(weights + places, mask=inside, other=0.0) * counts
-        kind = tl.load(own_kinds + places, mask=inside, other=KINDS)
-        sums += tl.where(kind[None, :] == every[:, None], weight[None, :], 0.0)
+        weights = rows + text * row_text + head[:, None] * row_head + line % count * keys
+        own_kinds = kinds + text * keys * 4
+        keyed = place - FARTHEST + lanes
+        inside = (keyed >= 0) & (keyed < keys) & (lanes <= 2 * FARTHEST)
+        weight = tl.load(weights + keyed[None, :], mask=is_head & inside[None, :], other=0.0).to(tl.float32)
+        sums = _by_kind(weight * counts, own_kinds, keyed, inside, sums, keys)
         if FAR:
-            for start in range(0, keys, BLOCK):
-                places = start + lanes
-                is_before, is_after = places < place - FARTHEST, (places > place + FARTHEST) & (places < keys)
-                weight = tl.load(weights + places, mask=is_before | is_after, other=0.0) * counts
-                kind = tl.load(own_kinds + places, mask=is_before | is_after, other=KINDS)
-                of_kind = tl.where(kind[None, :] == every[:, None], weight[None, :], 0.0)
-                before += tl.where(is_before[None, :], of_kind, 0.0)
-                after += tl.where(is_after[None, :], of_kind, 0.0)
-    if FAR:
-        sums += tl.where(lanes[None, :] == 0, tl.sum(before, 1)[:, None], 0.0)
-        sums += tl.where(lanes[None, :] == 2 * FARTHEST, tl.sum(after, 1)[:, None], 0.0)
-    out += ((part * heads + head) * KINDS + every[:, None]) * BLOCK + lanes[None, :]
-    tl.store(out, sums)
+            for start in range(0, keys, LANES):
+                keyed = start + lanes
+                earlier, later = keyed < place - FARTHEST, (keyed > place + FARTHEST) & (keyed < keys)
+                far = is_head & (earlier | later)[None, :]
+                weight = tl.load(weights + keyed[None, :], mask=far, other=0.0).to(tl.float32) * counts
+                before = _by_kind(weight, own_kinds, keyed, earlier, before, keys)
+                after = _by_kind(weight, own_kinds, keyed, later, after, keys)
+    out += (part * heads + head[:, None]) * 4 * LANES + lanes[None, :]
+    for kind in tl.static_range(4):
+        of_kind = sums[kind]
+        if FAR:
+            of_kind += tl.where(lanes[None, :] == 0, tl.sum(before[kind], 1)[:, None], 0.0)
+            of_kind += tl.where(lanes[None, :] == 2 * FARTHEST, tl.sum(after[kind], 1)[:, None], 0.0)
+        tl.store(out + kind * LANES, of_kind, mask=is_head)
 
 
-def binned(
-    rows: Tensor, places: Tensor, kinds: Tensor, share: Tensor, *, farthest: int, count: int
-) -> Tensor:
-    """(head, kind and offset) the sums of rows (text, head, row, key), by the `count` kinds of keys and by offset.
+_BINNED = Launcher(_binned_rows)
 
-    `places` (text, row) are the queries, `kinds` (text, key) those of keys, `share` (text, row) what a row counts.
+
+def binned(rows: Tensor, places: Tensor, kinds: Tensor, share: Tensor, *, farthest: int) -> Tensor:
+    """(head, kind and offset) the sums of rows (text, head, row, key), by kind of key and by offset.
+
+    `places` (text, row) are the queries, `kinds` (text, kind, key) is 1 for that of a key, of which there are four,
+    `share` (text, row) is what a row counts.
     """
     texts, heads, lines, keys = rows.shape
     width = 1 << (2 * farthest).bit_length()
-    parts = max(1, min(16, texts * lines // 16))
-    out = torch.empty(parts, heads, count, width, device=rows.device, dtype=torch.float32)
-    _binned_rows[(parts, heads)](
-        rows, places, kinds, share, out, heads, lines, keys, texts * lines,
-        FARTHEST=farthest, BLOCK=width, KINDS=count, FAR=keys > farthest + 1, num_warps=1,
+    parts = max(1, min(_PARTS, texts * lines // 16))
+    out = torch.empty(parts, heads, 4, width, device=rows.device, dtype=torch.float32)
+    far = keys > farthest + 1
+    _BINNED[(parts, -(-heads // _HEADS))](
+        rows, places, kinds, share, out, rows.stride(0), rows.stride(1), heads, lines, keys, texts * lines,
+        FARTHEST=farthest, LANES=width, HEADS=_HEADS, FAR=far, num_warps=4 if far else 2,
     )  # fmt: skip
     return out.sum(0)[..., : 2 * farthest + 1].flatten(1)

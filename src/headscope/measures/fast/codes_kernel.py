@@ -6,6 +6,7 @@ import triton.language as tl
 from torch import Tensor
 
 from headscope.batches import TokenBatch
+from headscope.measures.fast.launching import Launcher
 
 _ROWS, _KEYS, _PATTERNS = 32, 64, 8
 
@@ -59,14 +60,22 @@ def _coded(
         tl.atomic_add(asking + text * PATTERNS + pattern, tl.sum(points, 0))
 
 
+_CODED = Launcher(_coded)
+
+
+def narrow(tokens: TokenBatch) -> TokenBatch:
+    """The same in half the bits, which a GPU compares in half the time."""
+    return tokens.map(lambda values: (values if values.dtype == torch.bool else values.int()).contiguous())
+
+
 def pattern_codes(tokens: TokenBatch, *, patterns: int) -> tuple[Tensor, Tensor]:
     """(text, query, key) a bit for each pattern that points from the query at the key, and (text, pattern) queries."""
     texts, length = tokens.ids.shape
     codes = torch.empty(texts, length, length, device=tokens.ids.device, dtype=torch.uint8)
     asking = torch.zeros(texts, _PATTERNS, device=tokens.ids.device, dtype=torch.int32)
-    known = (tokens.ids, tokens.word, tokens.word_type, tokens.segment, tokens.is_token)
-    _coded[(-(-length // _ROWS), texts)](
-        *(tensor.contiguous() for tensor in known), codes, asking, length,
+    known = tokens.derive(narrow)
+    _CODED[(-(-length // _ROWS), texts)](
+        known.ids, known.word, known.word_type, known.segment, known.is_token, codes, asking, length,
         ROWS=_ROWS, KEYS=_KEYS, PATTERNS=_PATTERNS,
     )  # fmt: skip
     return codes, asking[:, :patterns].long()

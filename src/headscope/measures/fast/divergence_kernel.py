@@ -22,6 +22,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from headscope.measures.fast.launching import Launcher
+
 _HEADS, _CHUNK = 16, 32
 _TOGETHER, _KEYS = 128, 32
 _PROGRAMS = 512  # so many keep a GPU busy
@@ -135,6 +137,9 @@ def _products(
     tl.store(at, total, mask=(one[:, None] < heads) & (other[None, :] < heads))
 
 
+_JOINT, _PRODUCTS = Launcher(_joint), Launcher(_products)
+
+
 def divergence_sums(maps: Tensor) -> Tensor:
     """(text, head, head) Jensen-Shannon divergence of every two heads, summed over queries.
 
@@ -150,7 +155,7 @@ def _by_logarithms(maps: Tensor) -> Tensor:
     """(text, head, head) the divergences above the diagonal, in float64."""
     (texts, heads, size), blocks = maps.shape, -(-maps.shape[1] // _HEADS)
     joint = torch.zeros(texts, heads, heads, device=maps.device, dtype=torch.float32)
-    _joint[(blocks, blocks, texts)](
+    _JOINT[(blocks, blocks, texts)](
         maps, joint, heads, size, maps.stride(1), maps.stride(0), HEADS=_HEADS, CHUNK=_CHUNK, num_warps=4
     )
     joint = joint.double()
@@ -164,7 +169,7 @@ def _by_products(maps: Tensor) -> Tensor:
     parts = max(1, min(_PROGRAMS // (texts * blocks * (blocks + 1) // 2), size // (16 * _KEYS)))
     products = torch.zeros(texts * parts, heads, heads, device=maps.device, dtype=torch.float32)
     roots = dict(zip(("ROOT", "FIRST_ROOT", "SECOND_ROOT", "THIRD_ROOT"), map(sqrt, SHARES), strict=True))
-    _products[(blocks, blocks, texts * parts)](
+    _PRODUCTS[(blocks, blocks, texts * parts)](
         maps, products, heads, size, maps.stride(1), maps.stride(0), parts,
         HEADS=_TOGETHER, KEYS=_KEYS, **dict(zip(("FIRST", "SECOND", "THIRD"), NODES, strict=True)), **roots,
         num_warps=8,

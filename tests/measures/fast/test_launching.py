@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from headscope.capture.kernels.launching import Launcher
+from headscope.measures.fast.launching import Launcher
 
 
 class Compiled:
@@ -68,7 +68,7 @@ def test_what_the_compiler_tells_apart_is_compiled_anew(
 
 
 def test_it_forgets_before_it_holds_too_much(kernel: Kernel, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("headscope.capture.kernels.launching._MOST", 2)
+    monkeypatch.setattr("headscope.measures.fast.launching._MOST", 2)
     launch, tensor = Launcher(kernel), torch.zeros(8)
     for number in (1, 2, 3, 1):
         launch[(5,)](tensor, number, WIDE=2, DEEP=1)
