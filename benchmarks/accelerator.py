@@ -26,14 +26,15 @@ from headscope.types import AttentionBatch
 
 
 def encoded(model: Model, count: int, length: int) -> list[EncodedInput]:
-    """Pairs of paragraphs of the sample corpus, so many of so many tokens."""
+    """Pairs of paragraphs of the sample corpus that follow each other, so many of so many tokens."""
     paragraphs = [line for line in sample_path().read_text(encoding="utf-8").splitlines() if line.strip()]
     encoder = TextEncoder(model.tokenizer, "pair", length)
+    size = 1 + length // 128
     joined = [
-        " ".join(paragraphs[(start + k) % len(paragraphs)] for k in range(1 + length // 128))
-        for start in range(count + 1)
+        " ".join(paragraphs[(start + k) % len(paragraphs)] for k in range(size))
+        for start in range(count + size)
     ]
-    return [encoder.encode(TextPair(joined[i], joined[i + 1])) for i in range(count)]
+    return [encoder.encode(TextPair(joined[i], joined[i + size])) for i in range(count)]
 
 
 def in_batches(model: Model, texts: list[EncodedInput], together: int) -> list[TextBatch]:

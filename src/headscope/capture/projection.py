@@ -226,6 +226,10 @@ class Carrier:
         module = self._projections[place].residual
         return None if module is None else self._streams.get(module)
 
+    def let_go(self) -> None:
+        """Hold the residual stream no longer: the layer's heads have been seen."""
+        self._streams.clear()
+
     def root(self, place: Place, value: Tensor) -> Tensor:
         """(head, dim, rank) such that a vector times it is as long as what the projection makes of the vector.
 

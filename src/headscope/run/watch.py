@@ -33,8 +33,11 @@ ACCELERATOR_TOKENS = 32_768
 LAYER_BYTES = 1 << 30
 HELD_BYTES = {"cpu": 256 << 20}
 HELD_BYTES_ELSEWHERE = 4 << 30
-HELD_BYTES_BY_KERNELS = 512 << 20
-"""Smaller: kernels hold no maps beside, so that a run takes little more memory than the plain forward pass."""
+HELD_BYTES_BY_KERNELS = 384 << 20
+"""Smaller: kernels hold no maps beside, so that a run takes little more memory than the plain forward pass. Where a
+quarter of what the weights take is more, that."""
+LEAST_TOKENS = 8192
+"""Fewer leave an accelerator idle, however much is held."""
 
 _SHORT = 8  # tokens: a length that any model takes
 
@@ -131,11 +134,20 @@ class Watch:
         if not self.by_kernels:
             limits.append(LAYER_BYTES // (max(grid.heads for grid in grids) * length * length * 4))
         if rows := self._held_rows(length):
-            elsewhere = HELD_BYTES_BY_KERNELS if self.by_kernels else HELD_BYTES_ELSEWHERE
             size = self.model.dtype.itemsize if self.by_kernels else 4
-            row_bytes = sum(grid.size for grid in grids) * length * size
-            limits.append(HELD_BYTES.get(self.model.device.type, elsewhere) // (rows * row_bytes))
+            held = self._held_bytes // (rows * sum(grid.size for grid in grids) * length * size)
+            limits.append(held if on_cpu else max(held, LEAST_TOKENS // length))
         return max(1, min(limits))
+
+    @property
+    def _held_bytes(self) -> int:
+        """How much may be held of all layers."""
+        if self.model.device.type in HELD_BYTES:
+            return HELD_BYTES[self.model.device.type]
+        if not self.by_kernels:
+            return HELD_BYTES_ELSEWHERE
+        weights = sum(weight.numel() * weight.itemsize for weight in self.model.network.parameters())
+        return max(HELD_BYTES_BY_KERNELS, weights // 4)
 
     def batches(self, batch_size: BatchSize, longest: int) -> Bucketed:
         """What groups texts of at most `longest` tokens into batches of like length."""
@@ -291,6 +303,8 @@ class _Turn:
                 self.checks.add(forward.finite)
             self.see(place.stack, whole)
             del self.stacks[place.stack]
+        if watch.carrier is not None:
+            watch.carrier.let_go()
         return call.output
 
     def check(self) -> None:

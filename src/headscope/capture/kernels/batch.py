@@ -36,16 +36,21 @@ Key = tuple[int, bool]
 
 @dataclass(frozen=True)
 class Root:
-    """The root of a layer's output projection (head, dim, rank)."""
+    """The root of a layer's output projection (head, dim, rank), and as what kernels take it."""
 
     whole: Tensor
-    rounded: Tensor
+    coarse: Tensor
     """In the precision of the vectors that it is multiplied with."""
+    fine: Tensor
+    """What that leaves out: a length would else be 2e-3 off where heads are narrow."""
 
     @classmethod
     def of(cls, root: Tensor, dtype: torch.dtype) -> "Root":
         """For vectors of this type."""
-        return cls(root, root.to(dtype) if dtype in _HALF else root)
+        if dtype not in _HALF:
+            return cls(root, root, root)
+        coarse = root.to(dtype)
+        return cls(root, coarse, (root - coarse).to(dtype))
 
 
 @dataclass(frozen=True)

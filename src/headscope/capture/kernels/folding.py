@@ -48,10 +48,12 @@ def folded(
         ahead = chunk * CHUNK + number - (blocks * WARPS - 1)  # sweeps from where queries begin
         sums = tl.zeros([HEADS, SIZE], tl.float32)
         for block in range(0, blocks):
-            sweep = ahead + block * WARPS + warp
-            there = (sweep >= 0) & (sweep <= _reached(block, queries, keys, sweeps, ROWS, KEYS, CAUSAL))
-            at = (((begins + block) * (sweeps + 1) + sweep) * WARPS + warp) * SIZE + places[None, None, :]
-            sums += tl.sum(tl.load(diagonals + at, mask=inside & there, other=0.0).to(tl.float32), 1)
+            begin, reached = ahead + block * WARPS, _reached(block, queries, keys, sweeps, ROWS, KEYS, CAUSAL)
+            if (begin + WARPS > 0) & (begin <= reached):  # half of the blocks have no such sweep
+                sweep = begin + warp
+                there = (sweep >= 0) & (sweep <= reached)
+                at = (((begins + block) * (sweeps + 1) + sweep) * WARPS + warp) * SIZE + places[None, None, :]
+                sums += tl.sum(tl.load(diagonals + at, mask=inside & there, other=0.0).to(tl.float32), 1)
         offset = offsets + ahead * SWEEP
         exists = (offset >= -queries) & (offset <= keys)
         window = tl.load(windows + text * (queries + keys + 1) + offset + queries, mask=exists, other=WINDOWS)

@@ -132,20 +132,22 @@ def attend(
 
 @triton.jit(do_not_specialize=["first"])
 def fetch_lengths(
-    value, seen, root, fetched, logs_fetched,
+    value, seen, coarse, fine, fetched, logs_fetched,
     value_text, value_group, value_key, value_dim, heads, groups, keys, width, rank, lines, first, blocks, items,
-    BLOCK: tl.constexpr, DIM: tl.constexpr, RANK: tl.constexpr, ONCE: tl.constexpr, GROUPED: tl.constexpr,
+    BLOCK: tl.constexpr, DIM: tl.constexpr, RANK: tl.constexpr, ONCE: tl.constexpr, HALF: tl.constexpr,
+    GROUPED: tl.constexpr,
 ):  # fmt: skip
     """(text, head, key) how long what a head fetches at each key is, in the rows of a stack's `lines` heads.
 
-    The projection has the `root` (head, dim, rank); padding, whose `seen` (text, key) is 0, has no length.
+    The root of the projection is `coarse` + `fine` (head, dim, rank); padding, whose `seen` (text, key) is 0, has no length.
     `logs_fetched` (text, head, key) are their logarithms, NEVER of nothing. A program goes through `items`, which are a
     text's blocks of keys; with ONCE it loads the root once.
     """
     head = tl.program_id(0)
     dims = tl.arange(0, DIM)
     value += group_of(head, heads, groups, GROUPED) * value_group
-    own_root = _root_of(root, head, dims, 0, width, rank, RANK)
+    root = _root_of(coarse, head, dims, 0, width, rank, RANK)
+    rest = _root_of(fine, head, dims, 0, width, rank, RANK)
     for item in range(tl.program_id(1), items, tl.num_programs(1)):
         text, places = (item // blocks).to(tl.int64), item % blocks * BLOCK + tl.arange(0, BLOCK)
         inside = tl.minimum(places, keys - 1)
@@ -154,7 +156,7 @@ def fetch_lengths(
             mask=dims[None, :] < width,
             other=0.0,
         )
-        squares = _squares(vectors, own_root, root, head, dims, width, rank, RANK, ONCE)
+        squares = _squares(vectors, root, rest, coarse, fine, head, dims, width, rank, RANK, ONCE, HALF)
         visible = tl.load(seen + text * keys + inside)
         length = tl.where(visible != 0, tl.sqrt(squares), 0.0)  # padding may hold nan
         tl.store(fetched + (text * lines + first + head) * keys + places, length, mask=places < keys)
@@ -164,9 +166,9 @@ def fetch_lengths(
 
 @triton.jit(do_not_specialize=["first"])
 def given_lengths(
-    out, real, stream, root, given, vectors, heads, queries, width, rank, hidden, lines, first,
-    BLOCK: tl.constexpr, DIM: tl.constexpr, RANK: tl.constexpr, ONCE: tl.constexpr, HIDDEN: tl.constexpr,
-    HAS_STREAM: tl.constexpr,
+    out, real, stream, coarse, fine, given, vectors, heads, queries, width, rank, hidden, lines, first,
+    BLOCK: tl.constexpr, DIM: tl.constexpr, RANK: tl.constexpr, ONCE: tl.constexpr, HALF: tl.constexpr,
+    HIDDEN: tl.constexpr, HAS_STREAM: tl.constexpr,
 ):  # fmt: skip
     """Sums over a block of a text's queries of what each of its heads gives them.
 
@@ -199,8 +201,9 @@ def given_lengths(
             mask=is_real[:, None] & (dims[None, :] < width),  # padding may hold nan
             other=0.0,
         )
-        own_root = _root_of(root, head, dims, 0, width, rank, RANK)
-        squares = _squares(output, own_root, root, head, dims, width, rank, RANK, ONCE)
+        root = _root_of(coarse, head, dims, 0, width, rank, RANK)
+        rest = _root_of(fine, head, dims, 0, width, rank, RANK)
+        squares = _squares(output, root, rest, coarse, fine, head, dims, width, rank, RANK, ONCE, HALF)
         size = tl.sqrt(squares)
         # All in one go: (length, against the stream) and (square, nothing), side by side.
         each = tl.join(tl.join(size, size * against), tl.join(squares, tl.zeros_like(size)))
@@ -223,14 +226,24 @@ def _root_of(root, head, dims, step, width, rank, RANK: tl.constexpr):
 
 
 @triton.jit
-def _squares(vectors, own_root, root, head, dims, width, rank, RANK: tl.constexpr, ONCE: tl.constexpr):
-    """(row,) squares of the lengths of vectors (row, dim) after the projection."""
-    after = tl.dot(vectors, own_root, input_precision="ieee")
-    squares = tl.sum(after * after, 1)
+def _squares(
+    vectors, root, rest, coarse, fine, head, dims, width, rank,
+    RANK: tl.constexpr, ONCE: tl.constexpr, HALF: tl.constexpr,
+):  # fmt: skip
+    """(row,) squares of the lengths of vectors (row, dim) after the projection, whose `root` and `rest` are loaded."""
+    squares = _summed_squares(vectors, root, rest, HALF)
     if not ONCE:
         for step in range(RANK, rank, RANK):
-            after = tl.dot(
-                vectors, _root_of(root, head, dims, step, width, rank, RANK), input_precision="ieee"
+            root = _root_of(coarse, head, dims, step, width, rank, RANK)
+            squares += _summed_squares(
+                vectors, root, _root_of(fine, head, dims, step, width, rank, RANK), HALF
             )
-            squares += tl.sum(after * after, 1)
     return squares
+
+
+@triton.jit
+def _summed_squares(vectors, root, rest, HALF: tl.constexpr):
+    after = tl.dot(vectors, root, input_precision="ieee")
+    if HALF:
+        after = tl.dot(vectors, rest, after)
+    return tl.sum(after * after, 1)

@@ -201,7 +201,7 @@ class Launches:
     """The launches for a stack's calls of one kind on one batch: of layers that differ by where their numbers lie."""
 
     def __init__(self, view: View, left: StackSums, tiling: Tiling, hidden: int) -> None:
-        """`hidden` is the width of the residual stream, 0 where it is not seen."""
+        """For calls like that `view`; `hidden` is the width of the residual stream, 0 where it is not seen."""
         self._like, self._left, self._tiling, self._hidden = view, left, tiling, hidden
         self._rows: dict[int, Bound] = {}
 
@@ -215,7 +215,7 @@ class Launches:
         if kind not in known:
             tiling = Tiling.fitting(view)
             left.make_room(view, asked, tiling)
-            known[kind] = cls(view, left, tiling, hidden)
+            known[kind] = cls(view.outline, left, tiling, hidden)
         return known[kind]
 
     def attended(self, view: View) -> Call:
@@ -233,17 +233,30 @@ class Launches:
         view, left = call.view, self._left
         if asked.root is not None:
             left.roots[first // left.heads] = asked.root.whole
-            self._give(call.output, tensor_or(asked.stream, call.output), asked.root.rounded, first)
+            root = asked.root.coarse, asked.root.fine
+            self._give(call.output, tensor_or(asked.stream, call.output), *root, first)
             if left.fetched is not None:
-                self._fetch(view.inputs.value, asked.root.rounded, first)
+                self._fetch(view.inputs.value, *root, first)
         placed = (view.inputs.query, view.inputs.key, *view.pointers[1:])
+        diagonals, near = self._room_for_diagonals()
         for (sum_up, crowd, fold), normaliser in zip(
             self._ways, (call.normaliser, self._moving), strict=False
         ):
-            sum_up(*placed, normaliser, first)
+            sum_up(*placed, normaliser, diagonals, near, first)
             if crowd is not None and fold is not None:
                 crowd(*placed, normaliser, first)
-                fold(first)
+                fold(diagonals, near, first)
+
+    def _room_for_diagonals(self) -> tuple[Tensor, Tensor]:
+        """For a call, and let go of after it: what follows in a layer takes more room than attention."""
+        view, tiling = self._like, self._tiling
+        (texts, heads, queries, _), keys = view.inputs.query.shape, view.inputs.key.shape[2]
+        blocks, _ = tiling.counts(queries, keys)
+        dtype = torch.float16 if view.half else torch.float32
+        return (
+            view.room(texts, heads, blocks, tiling.sweeps(keys) + 1, tiling.size, dtype=dtype),
+            view.room(texts, heads, blocks, 2, tiling.size, dtype=dtype),
+        )
 
     def rows(self, wanted: RowsWanted, call: Call) -> None:
         """Compute some rows of a layer, after its sums."""
@@ -281,9 +294,6 @@ class Launches:
         (texts, heads, queries, width), keys = query.shape, key.shape[2]
         blocks, tiles = tiling.counts(queries, keys)
         sweeps, flags = tiling.sweeps(keys), view.flags(tiling.keys)
-        precision = torch.float16 if view.half else torch.float32
-        diagonals = query.new_empty((texts, heads, blocks, sweeps + 1, tiling.size), dtype=precision)
-        near = query.new_empty((texts, heads, blocks, 2, tiling.size), dtype=precision)
         lists = None if tables.pairs is None else tables.pairs.of(tiling)
         full = view.whole and not tables.padded and queries % tiling.rows == 0
         sizes = (
@@ -300,7 +310,7 @@ class Launches:
                 tables.half_classes if view.half else tables.classes, tables.asking, tables.members,
                 tables.shares,
                 tables.members if lists is None else lists.entries,
-                way.mass, way.entropies, diagonals, near, way.pairs, self._moving, *sizes, LATER, *view.score,
+                way.mass, way.entropies, LATER, LATER, way.pairs, self._moving, *sizes, LATER, *view.score,
                 **tiling.cut, DIM=padded(width), CHUNK=tiling.listed, LANES=tiling.threads,
                 **flags, **kind, WITHIN=lists is not None, FINDS=weighed and number == 0, HALF=view.half,
                 num_warps=tiling.threads // 32,
@@ -318,7 +328,7 @@ class Launches:
             )  # fmt: skip
             fold = _FOLDED.bound(
                 (way.windows.shape[2] + 1, -(-heads // _HEADS_TOGETHER), texts),
-                diagonals, near, tables.windows, way.windows, way.offsets,
+                LATER, LATER, tables.windows, way.windows, way.offsets,
                 heads, self._left.lines, LATER, queries, keys, blocks, sweeps,
                 **tiling.cut, HEADS=_HEADS_TOGETHER, FAR=FARTHEST, CHUNK=_SWEEPS_TOGETHER,
                 CAUSAL=flags["CAUSAL"], HALF=view.half, num_warps=4,
@@ -348,9 +358,9 @@ class Launches:
         block, rank = _rows_together(view), left.rank
         return _GIVEN.bound(
             (-(-queries // block), texts),
-            LATER, view.tables.real, LATER, LATER, left.given, left.vectors,
+            LATER, view.tables.real, LATER, LATER, LATER, left.given, left.vectors,
             heads, queries, width, rank, self._hidden, left.lines, LATER,
-            BLOCK=block, DIM=padded(width), **_ranks(view, rank), HIDDEN=64, HAS_STREAM=self._hidden > 0,
+            BLOCK=block, DIM=padded(width), **_ranks(view, rank), HALF=view.half, HIDDEN=64, HAS_STREAM=self._hidden > 0,
             maxnreg=view.registers,
         )  # fmt: skip
 
@@ -365,9 +375,10 @@ class Launches:
         items = texts * -(-keys // block)
         return _FETCHED.bound(
             (heads, max(1, min(items, _PROGRAMS // heads))),
-            LATER, view.tables.seen, LATER, left.fetched, self._logs_fetched, *value.stride(),
+            LATER, view.tables.seen, LATER, LATER, left.fetched, self._logs_fetched, *value.stride(),
             heads, groups, keys, width, rank, left.lines, LATER, -(-keys // block), items,
-            BLOCK=block, DIM=padded(width), **_ranks(view, rank), GROUPED=groups != heads, maxnreg=view.registers,
+            BLOCK=block, DIM=padded(width), **_ranks(view, rank), HALF=view.half, GROUPED=groups != heads,
+            maxnreg=view.registers,
         )  # fmt: skip
 
 
@@ -375,7 +386,7 @@ def _rows_launch(view: View, rows: ChosenRows, into: Tensor, logs_fetched: Tenso
     """What computes the weights of some queries, or the shares of what is moved."""
     query, key = view.inputs.query, view.inputs.key
     (_, heads, queries, width), (count, keys) = query.shape, into.shape[2:]
-    texts = torch.arange(len(query), device=query.device) if rows.texts is None else rows.texts
+    texts = torch.arange(len(query), device=view.device) if rows.texts is None else rows.texts
     return _ROWS_OF.bound(
         (-(-count // 16), heads, len(texts)),
         LATER, LATER, view.pointers[0], LATER, LATER, LATER, logs_fetched, texts, rows.places.contiguous(), into,

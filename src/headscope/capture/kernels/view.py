@@ -1,7 +1,7 @@
 """What the kernels are told of an attention call: how maps are cut, what its tokens are, how queries see keys."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import torch
@@ -222,9 +222,25 @@ class View:
         widths = (self.inputs.query.shape[-1], self.inputs.value.shape[-1])
         return all(padded(width) == width for width in widths)
 
-    def room(self, *shape: int) -> Tensor:
-        """Room for numbers in float32."""
-        return torch.empty(shape, device=self.inputs.query.device, dtype=torch.float32)
+    @property
+    def device(self) -> torch.device:
+        """Where the kernels run."""
+        return self.tables.seen.device
+
+    def room(self, *shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
+        """Room for numbers."""
+        return torch.empty(shape, device=self.device, dtype=dtype)
+
+    @property
+    def outline(self) -> "View":
+        """The same without the numbers of queries, keys and values, which are as large as what a layer gives."""
+        inputs = self.inputs
+        return replace(
+            self,
+            inputs=replace(
+                inputs, query=_outline(inputs.query), key=_outline(inputs.key), value=_outline(inputs.value)
+            ),
+        )
 
 
 def padded(size: int) -> int:
@@ -235,6 +251,10 @@ def padded(size: int) -> int:
 def tensor_or(tensor: Tensor | None, other: Tensor) -> Tensor:
     """A pointer to something, where the kernel will not look."""
     return other if tensor is None else tensor
+
+
+def _outline(tensor: Tensor) -> Tensor:
+    return torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device="meta")
 
 
 def _steps(tensor: Tensor | None) -> Sequence[int]:
