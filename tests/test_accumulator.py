@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from headscope.accumulator import Accumulator, Counted, Sums
+from headscope.accumulator import Accumulator, Counted, Sums, nothing, settled
 
 
 @dataclass
@@ -109,3 +109,13 @@ def test_one_value_merges_as_a_field_does() -> None:
     lines: Counted[list[str]] = Counted(["first"])
     lines.merge(Counted(["second"]))
     assert lines.value == ["first", "second"]
+
+
+def test_nothing_of_one_number_may_be_written_into() -> None:
+    one, other = nothing(1), nothing(1)
+    one += 1
+    assert float(other) == 0
+    assert nothing(2, 3).untyped_storage().nbytes() == 8
+    torch.testing.assert_close(
+        settled(nothing(2, 3, value=2.0), torch.device("cpu")), torch.full((2, 3), 2.0).double()
+    )

@@ -7,6 +7,8 @@ counted nothing: each batch, and each shard of a corpus, is counted apart and me
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from functools import lru_cache
+from math import prod
 from typing import Any, Generic, Protocol, Self, TypeVar, runtime_checkable
 
 import torch
@@ -63,13 +65,22 @@ class Counted(Sums, Generic[T]):
 
 def nothing(*shape: int, value: float = 0.0, dtype: torch.dtype = torch.float64) -> Tensor:
     """A tensor of one value that takes no memory until something is counted: `settled` gives one to write into."""
-    return torch.full((), value, dtype=dtype).expand(shape)
+    if prod(shape) == 1:  # nothing to save, and it may be written into
+        return torch.full(shape, value, dtype=dtype)
+    return _one(value, dtype).expand(shape)
+
+
+@lru_cache(maxsize=64)
+def _one(value: float, dtype: torch.dtype) -> Tensor:
+    with torch.inference_mode(False):
+        return torch.full((), value, dtype=dtype)
 
 
 def settled(tensor: Tensor, device: torch.device) -> Tensor:
     """The tensor where it is to be written into."""
     if is_nothing(tensor):
-        return torch.full(tensor.shape, tensor.flatten()[0].item(), dtype=tensor.dtype, device=device)
+        value = tensor[(0,) * tensor.dim()].item()
+        return torch.full(tensor.shape, value, dtype=tensor.dtype, device=device)
     return tensor.to(device)
 
 

@@ -12,6 +12,8 @@ from transformers.models.bert import modeling_bert
 
 import headscope as hs
 from headscope.capture import observe, survey
+from headscope.capture.call import AttentionInputs
+from headscope.capture.follow import replacing
 from headscope.capture.kernels.batch import FusedStack, WholeBatch
 from headscope.capture.kernels.plain_torch import TorchStack
 from headscope.capture.projection import Carrier
@@ -19,6 +21,7 @@ from headscope.errors import CaptureError
 from headscope.measures import MEASURES
 from headscope.measures.reductions import near_diagonals
 from headscope.models import Model
+from headscope.models.stacks import Place
 from headscope.run.kernels import _out_of_reach, kernels_note
 from headscope.run.measured import Measures
 from headscope.run.watch import USED, Watch
@@ -236,3 +239,22 @@ def test_what_a_batch_leaves_is_let_go_of_without_a_look_for_cycles(road: str) -
         assert [reference() for reference in left] == [None, None]
     finally:
         gc.enable()
+
+
+def test_a_layer_that_has_passed_leaves_no_queries_keys_and_values(road: str) -> None:
+    """They are as large as what a layer gives, and a GPU would hold them until the last layer."""
+    watch = Watch(survey(tinier("bert")))
+    watch.kernels = USED
+    encoder = watch.encoder(48)
+    batch = watch.batch([encoder.encode(pair) for pair in PAIRS])
+    stack = watch.fused_stack("encoder", batch)
+    left: list[weakref.ref[torch.Tensor]] = []
+
+    def attend(place: Place, inputs: AttentionInputs, forward: object) -> torch.Tensor:
+        left.extend(weakref.ref(each) for each in (inputs.query, inputs.key, inputs.value))
+        return stack.attend(place.layer, inputs).output
+
+    with torch.inference_mode(), replacing(watch.capture, attend) as run:
+        run(batch.inputs)
+    assert len(left) == 3 * stack.grid.layers
+    assert [reference() for reference in left[:-3]] == [None] * (len(left) - 3)

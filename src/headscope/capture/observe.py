@@ -325,9 +325,10 @@ def _handlers(module: nn.Module) -> list[Handler | Replacement]:
     return [answer for answer in answers if answer is not None]
 
 
+PADDING = "padding"
 _HIDING: dict[Any, str] = {
     causal_mask_function: "padding and what lies ahead",
-    bidirectional_mask_function: "padding",
+    bidirectional_mask_function: PADDING,
 }
 
 
@@ -344,10 +345,17 @@ def _mask(*positional: Any, **options: Any) -> Tensor | None:
 
 def _told_mask(*positional: Any, hides: str, dtype: torch.dtype = torch.float32, **options: Any) -> Tensor:
     """A mask for eager functions with the attribute `hides`, which `kernels.batch.is_plain` reads."""
-    skips = {"allow_is_causal_skip": False, "allow_is_bidirectional_skip": False}
-    seen = sdpa_mask(*positional, **(options | skips))
-    assert seen is not None
-    mask: Any = seen.new_zeros(seen.shape, dtype=dtype).masked_fill_(~seen, torch.finfo(dtype).min)
+    given, queries = options["attention_mask"], options.get("q_length")
+    is_own = given.dim() == 2 and given.shape[1] == options.get("kv_length") and not options.get("kv_offset")
+    if hides == PADDING and is_own and isinstance(queries, int):
+        seen = given[:, None, None].bool()  # the same for all queries: no map in memory
+    else:
+        skips = {"allow_is_causal_skip": False, "allow_is_bidirectional_skip": False}
+        seen = sdpa_mask(*positional, **(options | skips))
+        assert seen is not None
+        queries = seen.shape[2]
+    hidden = seen.new_zeros(seen.shape, dtype=dtype).masked_fill_(~seen, torch.finfo(dtype).min)
+    mask: Any = hidden.expand(-1, -1, queries, -1)
     mask.hides = hides
     told: Tensor = mask
     return told

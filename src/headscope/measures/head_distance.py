@@ -250,7 +250,7 @@ def divergence_sums(maps: Tensor, *, block: int, causal: bool = False) -> Tensor
     when p and q add up to 1, so the inner loop is one sum, one logarithm and one dot product for each pair. In `causal`
     maps what no head may look at, about half, is left out of it.
     """
-    if maps.device.type == "cuda" and find_spec("triton") is not None:
+    if maps.is_cuda and find_spec("triton") is not None:
         from headscope.measures.fast import divergence_kernel  # noqa: PLC0415  (needs triton)
 
         return divergence_kernel.divergence_sums(maps.transpose(0, 1))

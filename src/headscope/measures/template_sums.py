@@ -1,7 +1,7 @@
 """What `explained` needs of the templates of sampled queries, and sums of attention against them."""
 
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from importlib.util import find_spec
 
 import torch
@@ -19,7 +19,7 @@ from headscope.measures.templates import (
     template_rows,
     visible,
 )
-from headscope.types import CLS, COMMA, PERIOD, SEP
+from headscope.types import CLS, COMMA, PERIOD, ROLES, SEP
 
 FITTED_QUERIES = 16
 """How many queries of a text the weights are fitted on."""
@@ -58,7 +58,7 @@ class TemplateSums:
             self._rounded[rows.dtype] = (self.templates * (self.share > 0)[:, None, :, None]).to(rows.dtype)
         counted = self._rounded[rows.dtype]
         by_text = torch.bmm(rows.flatten(2), counted.flatten(2).mT).to(self.share.dtype)
-        products = (by_text * self.share.amax(-1)[:, None, None]).sum(0)
+        products = (by_text * self._share_of_text).sum(0)
         if self.bins is None:
             from headscope.measures.fast.binned_kernel import binned  # noqa: PLC0415  (needs triton)
 
@@ -66,6 +66,11 @@ class TemplateSums:
         weighed = rows.to(self.share.dtype) * (self.share[..., None] * (self.bins >= 0))[:, None]
         flat = weighed.transpose(0, 1).flatten(1)
         return products, flat.new_zeros(len(flat), BINS).index_add_(1, self.bins.flatten().clamp_min(0), flat)
+
+    @cached_property
+    def _share_of_text(self) -> Tensor:
+        """(text, 1, 1) what a real row counts."""
+        return self.share.amax(-1)[:, None, None]
 
     @cached_property
     def _is_kind(self) -> Tensor:
@@ -95,7 +100,7 @@ class SampledRows:
         """What sums them up."""
         share = (self.real / self.real.sum(-1, keepdim=True)).to(digits_of(self.places))
         kinds = self._kinds
-        if self.places.device.type == "cuda" and find_spec("triton") is not None:
+        if self.places.is_cuda and find_spec("triton") is not None:
             from headscope.measures.fast import templates_kernel  # noqa: PLC0415  (needs triton)
 
             count = len(TEMPLATES) + (len(SYNTAX) if self.tokens.governor is not None else 0)
@@ -130,12 +135,7 @@ class SampledRows:
     @cached_property
     def _kinds(self) -> Tensor:
         """(text, key) class of each key."""
-        role = self.tokens.role[self.texts]
-        kinds = torch.full_like(role, CLASSES - 1)
-        for number, roles in enumerate(((CLS,), (SEP,), (PERIOD, COMMA))):
-            for each in roles:
-                kinds.masked_fill_(role == each, number)
-        return kinds
+        return _kind_of_roles(self.places.device)[self.tokens.role[self.texts]]
 
     @cached_property
     def _bins(self) -> Tensor:
@@ -144,6 +144,15 @@ class SampledRows:
         offset = torch.arange(self.tokens.ids.shape[1], device=self.places.device) - self.places[..., None]
         bins = self._kinds[:, None] * (2 * FARTHEST + 1) + offset.clamp(-FARTHEST, FARTHEST) + FARTHEST
         return torch.where(sees, bins, -1)
+
+
+@lru_cache(maxsize=8)
+def _kind_of_roles(device: torch.device) -> Tensor:
+    """(role,) the class of a key by its role."""
+    kinds = torch.full((len(ROLES),), CLASSES - 1)
+    for number, roles in enumerate(((CLS,), (SEP,), (PERIOD, COMMA))):
+        kinds[list(roles)] = number
+    return kinds.to(device)
 
 
 def plain_halves(tokens: TokenBatch) -> tuple[SampledRows, SampledRows]:
@@ -164,10 +173,11 @@ def _halves(tokens: TokenBatch, *, causal: bool) -> tuple[SampledRows, SampledRo
     )  # the first few of them are those of a smaller sample
     held_out = numbers // 64 % 2 == 1
     halves: list[SampledRows] = []
+    apart = tokens.apart
     for wanted, most in ((~held_out, FITTED_QUERIES), (held_out, SCORED_QUERIES)):
         some = wanted.nonzero()[:, 0]
         texts = some.to(tokens.ids.device, non_blocking=True)
         rows = places[texts, :most].contiguous()
         known = (numbers[some].tolist(), lengths[some].tolist())
-        halves.append(SampledRows(tokens.apart, texts, rows, real[texts, :most], *known, causal))
+        halves.append(SampledRows(apart, texts, rows, real[texts, :most], *known, causal))
     return halves[0], halves[1]

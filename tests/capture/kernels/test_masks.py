@@ -6,7 +6,7 @@ import pytest
 import torch
 from tests.helpers.attention import random_texts, token_batch
 from torch import nn
-from transformers.masking_utils import bidirectional_mask_function, causal_mask_function
+from transformers.masking_utils import bidirectional_mask_function, causal_mask_function, eager_mask
 
 from headscope.capture.call import AttentionInputs
 from headscope.capture.kernels import batch
@@ -41,6 +41,25 @@ def test_a_mask_that_tells_hides_what_it_says(causal: bool) -> None:
     mask = told_mask(TOKENS, causal=causal, hides=hides)
     assert is_plain(mask.clone(), causal=causal)  # a copy tells nothing, so that it is looked at
     assert not is_plain(mask.clone(), causal=not causal)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_it_is_the_mask_of_transformers_eager_functions(causal: bool) -> None:
+    texts, length = TOKENS.ids.shape
+    own = eager_mask(
+        batch_size=texts,
+        q_length=length,
+        kv_length=length,
+        mask_function=causal_mask_function if causal else bidirectional_mask_function,
+        attention_mask=TOKENS.is_token,
+    )
+    hides = "padding and what lies ahead" if causal else "padding"
+    torch.testing.assert_close(told_mask(TOKENS, causal=causal, hides=hides), own, rtol=0, atol=0)
+
+
+def test_what_hides_the_same_from_all_queries_takes_no_map() -> None:
+    mask = told_mask(TOKENS, causal=False, hides="padding")
+    assert mask.untyped_storage().nbytes() == TOKENS.ids.numel() * mask.itemsize
 
 
 @pytest.mark.parametrize("causal", [False, True])

@@ -29,7 +29,7 @@ from headscope.types import HeadGrid
 
 _PATTERNS = len(PAIR_PATTERNS)
 _NARROW = 16  # the fewest neurons that a kernel takes
-_SUMMED_BYTES = 1 << 25  # rows that only their sums are wanted of may take so much before they are summed up
+_SUMMED_BYTES = 3 << 24  # rows that only their sums are wanted of may take so much before they are summed up
 
 
 class _Left:

@@ -360,8 +360,8 @@ class Launches:
             (-(-queries // block), texts),
             LATER, view.tables.real, LATER, LATER, LATER, left.given, left.vectors,
             heads, queries, width, rank, self._hidden, left.lines, LATER,
-            BLOCK=block, DIM=padded(width), **_ranks(view, rank), HALF=view.half, HIDDEN=64, HAS_STREAM=self._hidden > 0,
-            maxnreg=view.registers,
+            BLOCK=block, DIM=padded(width), **_ranks(view, rank), HALF=view.half,
+            HIDDEN=64, HAS_STREAM=self._hidden > 0, maxnreg=view.registers,
         )  # fmt: skip
 
     @cached_property

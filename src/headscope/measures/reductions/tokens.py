@@ -80,16 +80,19 @@ def query_kinds(tokens: TokenBatch) -> tuple[Tensor, Tensor]:
 
 def groups_present(tokens: TokenBatch) -> Tensor:
     """(text, group) which QueryGroups a text has."""
+    return tokens.derive(_groups_present)
+
+
+def _groups_present(tokens: TokenBatch) -> Tensor:
     return tokens.derive(group_weights).any(-1)
 
 
 def class_table(tokens: TokenBatch) -> Tensor:
     """(text, token, class) 1 where the token is of the class; columns past the last KeyClass are empty."""
     table = torch.zeros(*tokens.ids.shape, _TABLE_WIDTH, device=tokens.ids.device)
-    for role in range(len(ROLES)):
-        table[..., role] = tokens.role == role
-    table[..., KeyClass.FIRST_TEXT] = tokens.segment == 0
-    table[..., KeyClass.SECOND_TEXT] = tokens.segment == 1
+    each = torch.arange(len(ROLES), device=tokens.ids.device)
+    table[..., : len(ROLES)] = tokens.role[..., None] == each
+    table[..., KeyClass.FIRST_TEXT : KeyClass.SECOND_TEXT + 1] = tokens.segment[..., None] == each[:2]
     table[:, 0, KeyClass.FIRST_TOKEN] = 1
     return table * tokens.is_token[..., None]
 
@@ -154,7 +157,7 @@ def pattern_entries(tokens: TokenBatch) -> tuple[Tensor, Tensor]:
 
 def pattern_codes(tokens: TokenBatch) -> tuple[Tensor, Tensor]:
     """(text, query, key) a bit for each pattern that points from the query at the key, and `pattern_queries`."""
-    if tokens.ids.device.type == "cuda" and find_spec("triton") is not None:
+    if tokens.ids.is_cuda and find_spec("triton") is not None:
         from headscope.measures.fast import codes_kernel  # noqa: PLC0415  (needs triton)
 
         return codes_kernel.pattern_codes(tokens, patterns=len(PAIR_PATTERNS))
@@ -165,7 +168,7 @@ def pattern_codes(tokens: TokenBatch) -> tuple[Tensor, Tensor]:
 
 def pattern_queries(tokens: TokenBatch) -> Tensor:
     """(text, pattern) how many queries each pattern applies to."""
-    if tokens.ids.device.type == "cuda":
+    if tokens.ids.is_cuda:
         return tokens.derive(pattern_codes)[1]
     return tokens.derive(pair_masks).any(-1).sum(-1)
 
