@@ -1,8 +1,8 @@
 """What "everything" costs on a GPU, as a ratio to the plain sdpa forward pass of the same round.
 
-A run from encoded texts on, as `headscope analyze` does it: batches as large as it takes them, each counted in a state
-of its own and merged. Reading and encoding, which go on beside it, are not in it. Uses the light core alone (torch,
-triton, transformers, numpy): make bench-gpu
+A run from encoded texts on, as `headscope analyze` does it: batches as large as it takes them, or as the plain pass has
+them where those are smaller, each counted in a state of its own and merged. Reading and encoding, which go on beside
+it, are not in it. Uses the light core alone (torch, triton, transformers, numpy): make bench-gpu
 """
 
 import argparse
@@ -52,16 +52,24 @@ class Road:
         self.carrier = Carrier(self.capture)
 
     def run(
-        self, texts: list[EncodedInput], kinds: list[type[Measure]], *, weigh: str, kernels: bool = True
+        self,
+        texts: list[EncodedInput],
+        together: int,
+        kinds: list[type[Measure]],
+        *,
+        weigh: str,
+        kernels: bool = True,
     ) -> Callable[[], Measures]:
-        """A run over the texts: what a GPU is busy with, ready to be timed."""
+        """A run over the texts, at most so many together: what a GPU is busy with, ready to be timed."""
         carries = weigh == "both" or any(kind.needs_carried for kind in kinds)
         states = Measures.of(self.capture, kinds, weigh=weigh)
         watch = Watch(self.capture, held_rows=states.held_rows, carrier=self.carrier if carries else None)
         watch.kernels = kernels_note(watch, wanted=kernels, faithful=False)
         if kernels and not watch.by_kernels:
             raise RuntimeError(watch.kernels)
-        ready = [watch.ready(some) for some in by_length(map(Text, texts), watch.texts_at())]
+        fitting = watch.texts_at()
+        batches = by_length(map(Text, texts), lambda length: min(together, fitting(length)))
+        ready = [watch.ready(some) for some in batches]
         job = Job(states.empty(), lambda part, some: part.update(watch, some.moved()), lambda some: some)
 
         def run() -> Measures:
@@ -101,22 +109,26 @@ MODELS: dict[str, tuple[Callable[[object], torch.nn.Module], list[tuple[int, int
 
 
 def contenders_of(
-    road: Road, texts: list[EncodedInput], length: int, *, each: bool
+    road: Road, texts: list[EncodedInput], together: int, length: int, *, each: bool
 ) -> dict[str, Callable[[], object]]:
     sampled, exact = [*WITHOUT, SampledHeadDistance], [*WITHOUT, HeadDistance]
     entropy = [MEASURES.get("entropy")]
     contenders: dict[str, Callable[[], Callable[[], object]]] = {
-        "kernels, entropy alone": partial(road.run, texts, entropy, weigh="looked"),
-        "kernels, all but distances, looked": partial(road.run, texts, WITHOUT, weigh="looked"),
-        "kernels, all but distances": partial(road.run, texts, WITHOUT, weigh="both"),
-        "kernels, sampled distances, looked": partial(road.run, texts, sampled, weigh="looked"),
-        "kernels, sampled distances": partial(road.run, texts, sampled, weigh="both"),
+        "kernels, entropy alone": partial(road.run, texts, together, entropy, weigh="looked"),
+        "kernels, all but distances, looked": partial(road.run, texts, together, WITHOUT, weigh="looked"),
+        "kernels, all but distances": partial(road.run, texts, together, WITHOUT, weigh="both"),
+        "kernels, sampled distances, looked": partial(road.run, texts, together, sampled, weigh="looked"),
+        "kernels, sampled distances": partial(road.run, texts, together, sampled, weigh="both"),
     }
     if length <= LONGEST_EXACT:
-        contenders["kernels, exact distances, looked"] = partial(road.run, texts, exact, weigh="looked")
+        contenders["kernels, exact distances, looked"] = partial(
+            road.run, texts, together, exact, weigh="looked"
+        )
     for kind in WITHOUT if each else []:
-        contenders[f"kernels, {kind.name} alone, looked"] = partial(road.run, texts, [kind], weigh="looked")
-    own = partial(road.run, texts, WITHOUT, weigh="both", kernels=False)
+        contenders[f"kernels, {kind.name} alone, looked"] = partial(
+            road.run, texts, together, [kind], weigh="looked"
+        )
+    own = partial(road.run, texts, together, WITHOUT, weigh="both", kernels=False)
     return {
         name: _made(make) for name, make in (contenders | {"own function, all but distances": own}).items()
     }
@@ -182,7 +194,7 @@ def main() -> None:
         for count, length in shapes:
             print(f"{name}, {count} x {length}")
             texts = encoded(model, BATCHES * count, length)
-            contenders = contenders_of(road, texts, length, each=arguments.each)
+            contenders = contenders_of(road, texts, count, length, each=arguments.each)
             columns[f"{name}, {count} x {length}"] = measured(model, texts, count, contenders, rounds)
             keep("gpu", tables_of(columns, rounds), machine=torch.cuda.get_device_name())
         del network, model, road, contenders
