@@ -4,7 +4,7 @@ make test-gpu
 """
 
 import sys
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 
 import torch
@@ -34,10 +34,13 @@ def main() -> None:
     if not ON_GPU:
         sys.exit("no CUDA device was found; the same cases run interpreted: pytest tests/capture/kernels")
     with ProcessPoolExecutor(WORKERS, mp_context=get_context("spawn")) as pool:
-        failures = []
-        for line in filter(None, pool.map(failure, ALL)):
-            failures.append(line)
-            print(line, flush=True)
+        failures: list[str] = []
+        for done, run in enumerate(as_completed([pool.submit(failure, name) for name in ALL]), 1):
+            if line := run.result():
+                failures.append(line)
+                print(line, flush=True)
+            if done % 20 == 0:
+                print(f"{done} of {len(ALL)} cases done, {len(failures)} failed", flush=True)
     print(f"{torch.cuda.get_device_name()}: {len(ALL) - len(failures)} of {len(ALL)} cases pass")
     sys.exit(1 if failures else 0)
 
