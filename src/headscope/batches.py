@@ -64,8 +64,10 @@ class TokenBatch:
 
     @property
     def apart(self) -> "TokenBatch":
-        """The same tokens, which know nothing that was derived: what is derived may hold them without a cycle."""
-        return self.map(lambda tensor: tensor)
+        """The same tokens, which know only what they were copied from: what is derived can hold them in no cycle."""
+        alone = self.map(lambda tensor: tensor)
+        alone._derived.update({made: known for made, known in self._derived.items() if made is _on_host})
+        return alone
 
     def derive(self, function: Callable[["TokenBatch"], T]) -> T:
         """`function(self)`, computed once for all layers."""

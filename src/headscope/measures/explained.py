@@ -13,7 +13,7 @@ from headscope.batches import ALL_LAYERS, ChosenRows
 from headscope.measures.base import MEASURES, Measure
 from headscope.measures.mixture import mixture_weights
 from headscope.measures.reductions import entropy_of
-from headscope.measures.template_sums import BINS, SampledRows, causal_halves, plain_halves
+from headscope.measures.template_sums import BINS, SampledRows, causal_halves, plain_halves, scored_rows
 from headscope.measures.templates import SYNTAX, TEMPLATES
 from headscope.stats.documents import jackknife
 from headscope.types import AttentionBatch, HeadGrid, LabelledArray, TokenBatch
@@ -27,19 +27,10 @@ Array = np.ndarray[Any, Any]
 
 @dataclass
 class _HeldOut:
-    """A text that weights are scored on, without padding."""
+    """A text that weights are scored on, without padding; its templates are made of its tokens when that is done."""
 
-    templates: Tensor  # (template, row, key)
-    control: Tensor
-    bins: Tensor  # (row, key)
+    tokens: TokenBatch  # (1, token), on the host
     attention: Tensor = field(default_factory=lambda: torch.zeros(0))  # (layer, head, row, key)
-
-    def settled(self) -> "_HeldOut":
-        """The same on a CPU, in all digits."""
-        templates, control, attention = (
-            part.cpu().double() for part in (self.templates, self.control, self.attention)
-        )
-        return _HeldOut(templates, control, self.bins.cpu(), attention)
 
 
 @dataclass
@@ -90,10 +81,8 @@ class _Sample:
         """Keep what is known of the new texts' tokens."""
         if self._new is None:
             return
-        for number, size, *tensors in zip(
-            self._new.numbers, self._new.lengths, *self._new.templates(), strict=True
-        ):
-            self.texts[number] = _HeldOut(*(tensor[..., :size, :size] for tensor in tensors))
+        for place, number in enumerate(self._new.numbers):
+            self.texts[number] = _HeldOut(self._new.alone(place))
         self.cut()
 
     def keep(self, batch: AttentionBatch, grid: HeadGrid) -> None:
@@ -220,17 +209,19 @@ class Explained(Measure):
         mixed = torch.from_numpy(weights)
         means = self.binned / self.bin_sizes.clamp_min(1e-300)  # (layer, head, bin)
         left: list[Tensor] = []  # a text each, (what is held against attention, layer, head) mean divergence
-        for number in sorted(self.sample.texts):
-            text = self.sample.texts[number]
-            text = text.settled()
-            attention = text.attention  # (layer, head, row, key)
-            even = text.templates[0].expand_as(attention)
-            own = means[..., text.bins.clamp_min(0)] * (text.bins >= 0)
-            size = own.sum(-1, keepdim=True)
+        held = [self.sample.texts[number] for number in sorted(self.sample.texts)]
+        rows = scored_rows([text.tokens for text in held], causal=self.grid.causal)
+        for text, size, *of_tokens in zip(held, rows.lengths, *rows.templates(), strict=True):
+            # (template, row, key) twice, and (row, key)
+            templates, control, bins = (values[..., :size, :size] for values in of_tokens)
+            attention = text.attention.cpu().double()  # (layer, head, row, key)
+            even = templates[0].expand_as(attention)
+            own = means[..., bins.clamp_min(0)] * (bins >= 0)
+            total = own.sum(-1, keepdim=True)
             others = (
-                torch.einsum("lhk,krj->lhrj", mixed, text.templates),
-                torch.einsum("lhk,krj->lhrj", mixed, text.control),
-                torch.where(size > 0, own / size.clamp_min(1e-300), even),
+                torch.einsum("lhk,krj->lhrj", mixed, templates),
+                torch.einsum("lhk,krj->lhrj", mixed, control),
+                torch.where(total > 0, own / total.clamp_min(1e-300), even),
                 even,
             )
             left.append(_divergences(attention, others).mean(-1))

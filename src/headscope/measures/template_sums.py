@@ -1,11 +1,13 @@
 """What `explained` needs of the templates of sampled queries, and sums of attention against them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from importlib.util import find_spec
 
 import torch
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
 from headscope.batches import ChosenRows, TokenBatch
 from headscope.measures.fast import cpu
@@ -19,7 +21,7 @@ from headscope.measures.templates import (
     template_rows,
     visible,
 )
-from headscope.types import CLS, COMMA, PERIOD, ROLES, SEP
+from headscope.types import CLS, COMMA, OTHER, PERIOD, ROLES, SEP
 
 FITTED_QUERIES = 16
 """How many queries of a text the weights are fitted on."""
@@ -86,6 +88,7 @@ class SampledRows:
     texts: Tensor  # (text,) which of them
     places: Tensor  # (text, row) which queries
     real: Tensor  # (text, row) which of these are no padding
+    in_batch: list[int]  # the same as `texts`, on the host
     numbers: list[int]  # of each text, by which it is known
     lengths: list[int]  # of each text
     causal: bool
@@ -119,9 +122,19 @@ class SampledRows:
     def of(self, some: list[int]) -> "SampledRows":
         """Those of some texts, by their places here."""
         where = torch.tensor(some).to(self.places.device, non_blocking=True)
-        numbers, lengths = [self.numbers[place] for place in some], [self.lengths[place] for place in some]
+        in_batch, numbers, lengths = (
+            [values[place] for place in some] for values in (self.in_batch, self.numbers, self.lengths)
+        )
         texts, places, real = self.texts[where], self.places[where], self.real[where]
-        return SampledRows(self.tokens, texts, places, real, numbers, lengths, self.causal)
+        return SampledRows(self.tokens, texts, places, real, in_batch, numbers, lengths, self.causal)
+
+    def alone(self, place: int) -> TokenBatch:
+        """The tokens of one text, on the host and without padding."""
+        text, size = self.in_batch[place], self.lengths[place]
+        one = slice(text, text + 1)
+        return self.tokens.on_host.map(
+            lambda values: (values[one, :size] if values.dim() == 2 else values[one]).clone()
+        )
 
     def templates(self) -> tuple[Tensor, Tensor, Tensor]:
         """(text, template, row, key) templates, those of another text of the same length, and (text, row, key) bins."""
@@ -165,6 +178,26 @@ def causal_halves(tokens: TokenBatch) -> tuple[SampledRows, SampledRows]:
     return _halves(tokens, causal=True)
 
 
+def scored_rows(texts: Sequence[TokenBatch], *, causal: bool) -> SampledRows:
+    """The rows that weights are scored on, of texts (1, token) each, as one batch."""
+
+    def joined(name: str, padding: int) -> Tensor:
+        return pad_sequence([getattr(text, name)[0] for text in texts], True, padding)
+
+    tokens = TokenBatch(
+        ids=joined("ids", 0),
+        is_token=joined("is_token", 0),
+        role=joined("role", OTHER),
+        segment=joined("segment", -1),
+        word=joined("word", -1),
+        word_type=joined("word_type", -1),
+        governor=joined("governor", -1) if all(text.governor is not None for text in texts) else None,
+    )
+    every, lengths = list(range(len(texts))), tokens.lengths.tolist()
+    places, real = sampled_queries(tokens, SCORED_QUERIES)
+    return SampledRows(tokens, torch.arange(len(texts)), places, real, every, every, lengths, causal)
+
+
 def _halves(tokens: TokenBatch, *, causal: bool) -> tuple[SampledRows, SampledRows]:
     on_host = tokens.on_host
     numbers, lengths = on_host.derive(mixed_ids), on_host.lengths
@@ -178,6 +211,6 @@ def _halves(tokens: TokenBatch, *, causal: bool) -> tuple[SampledRows, SampledRo
         some = wanted.nonzero()[:, 0]
         texts = some.to(tokens.ids.device, non_blocking=True)
         rows = places[texts, :most].contiguous()
-        known = (numbers[some].tolist(), lengths[some].tolist())
+        known = (some.tolist(), numbers[some].tolist(), lengths[some].tolist())
         halves.append(SampledRows(apart, texts, rows, real[texts, :most], *known, causal))
     return halves[0], halves[1]
