@@ -10,7 +10,8 @@ from torch import Tensor, nn
 from headscope.batches import ChosenRows
 from headscope.capture.call import AttentionInputs
 from headscope.capture.kernels.batch import Asked, Root
-from headscope.capture.kernels.launch import Call, RowsWanted, StackSums, attend
+from headscope.capture.kernels.launch import Call, RowsWanted, attend
+from headscope.capture.kernels.stack_sums import StackSums
 from headscope.capture.kernels.view import PairLists, TokenTables, View
 from headscope.measures.reductions import FARTHEST
 

@@ -10,7 +10,8 @@ from torch import Tensor
 from headscope.batches import ALL_LAYERS, AttentionBatch, ChosenRows, TokenBatch
 from headscope.capture.call import AttentionInputs
 from headscope.capture.kernels.batch import NOTHING, Asked, FusedBatch, FusedStack, is_plain
-from headscope.capture.kernels.launch import Call, Launches, RowsWanted, StackSums, attend
+from headscope.capture.kernels.launch import Call, Launches, RowsWanted, attend
+from headscope.capture.kernels.stack_sums import StackSums
 from headscope.capture.kernels.view import PairLists, TokenTables, View
 from headscope.measures.reductions import (
     FARTHEST,

@@ -10,96 +10,17 @@ from torch import Tensor
 from headscope.batches import ChosenRows
 from headscope.capture.kernels import chosen, folding, fused, sums
 from headscope.capture.kernels.batch import NOTHING, Asked
+from headscope.capture.kernels.stack_sums import SWEEPS_TOGETHER, StackSums, rows_together
 from headscope.capture.kernels.view import NARROW, Tiling, View, padded, tensor_or
 from headscope.measures.fast.launching import LATER, Bound, Launcher
 from headscope.measures.reductions import FARTHEST
 
-_CLASSES, _GROUPS, _PATTERNS = sums.CLASSES.value, sums.GROUPS.value, sums.PATTERNS.value
-_WINDOWS = folding.WINDOWS.value
-_SWEEPS_TOGETHER, _HEADS_TOGETHER = 4, 16  # so many are added up by one program
+_HEADS_TOGETHER = 16  # so many are added up by one program
 _STAGES = 3  # so many tiles are on their way to the matrix units
 _PROGRAMS = 1024  # so many keep a GPU busy
 _ATTEND, _FETCHED, _GIVEN = map(Launcher, (fused.attend, fused.fetch_lengths, fused.given_lengths))
 _SUMMED, _CROWDED, _FOLDED = map(Launcher, (sums.summed, sums.crowded, folding.folded))
 _ROWS_OF = Launcher(chosen.rows_of)
-
-
-class WaySums:
-    """The sums of a stack's layers by one way to weigh attention, as the kernels leave them, heads side by side."""
-
-    mass: Tensor  # (text, head, block, group, class) of groups of queries to classes of keys
-    entropies: Tensor  # (text, head, block, group) in nats
-    windows: Tensor  # (text, head, part, window) of ordinary keys, by distance; room for 32
-    offsets: Tensor  # (text, head, offset + FARTHEST) of all keys; room for 32
-    pairs: Tensor  # (text, head, block, pattern)
-
-    def __init__(self, view: View, lines: int, tiling: Tiling) -> None:
-        (texts, _, queries, _), keys = view.inputs.query.shape, view.inputs.key.shape[2]
-        blocks, _ = tiling.counts(queries, keys)
-        within = view.tables.pairs is not None
-        parts = -(-(blocks * tiling.warps + tiling.sweeps(keys)) // _SWEEPS_TOGETHER)
-        self.mass = view.room(texts, lines, blocks, _GROUPS, _CLASSES)
-        self.entropies = view.room(texts, lines, blocks, _GROUPS)
-        self.windows = view.room(texts, lines, parts, _WINDOWS if within else 0)
-        self.offsets = view.room(texts, lines, _WINDOWS if within else 0)
-        self.pairs = view.room(texts, lines, blocks, _PATTERNS if within else 0)
-
-
-class StackSums:
-    """All that the kernels leave of a stack's layers, heads side by side; room is made for calls like the first."""
-
-    ways: list[WaySums]  # looked and, where somebody asks, moved
-    given: Tensor | None = (
-        None  # (text, head, block, sum) of lengths given, their squares, against the residual stream
-    )
-    vectors: Tensor | None = None  # (text, head, block, dim) the sum of what is given, before the projection
-    fetched: Tensor | None = None  # (text, head, key) the lengths of what is fetched at each key
-
-    def __init__(self, layers: int, heads: int) -> None:
-        self.layers, self.heads = layers, heads
-        self.lines = layers * heads
-        self.ways = []
-        self.roots: dict[
-            int, Tensor
-        ] = {}  # by place of the layer, (head, dim, rank) the root of its projection
-
-    @property
-    def rank(self) -> int:
-        """Of the roots of projections."""
-        return next(iter(self.roots.values())).shape[-1]
-
-    def make_room(self, view: View, asked: Asked, tiling: Tiling) -> None:
-        """Room for all layers, of calls like the first."""
-        if self.ways:
-            return
-        (texts, _, queries, _), keys = view.inputs.query.shape, view.inputs.key.shape[2]
-        moved = asked.root is not None and asked.moved
-        self.ways = [WaySums(view, self.lines, tiling) for _ in range(2 if moved else 1)]
-        if asked.root is None:
-            return
-        parts = (texts, self.lines, -(-queries // _rows_together(view)))
-        self.given = view.room(*parts, 4)
-        self.vectors = view.room(*parts, view.inputs.value.shape[-1])
-        if moved:
-            self.fetched = view.room(texts, self.lines, keys)
-
-    def of_layer(self, place: int) -> "StackSums":
-        """Those of the layer at that place alone."""
-        own = StackSums(1, self.heads)
-        heads = slice(place * self.heads, (place + 1) * self.heads)
-        own.ways = [_part(way, heads) for way in self.ways]
-        for name in ("given", "vectors", "fetched"):
-            whole = getattr(self, name)
-            setattr(own, name, None if whole is None else whole[:, heads])
-        own.roots = {0: self.roots[place]} if self.roots else {}
-        return own
-
-
-def _part(way: WaySums, heads: slice) -> WaySums:
-    part = WaySums.__new__(WaySums)
-    for name in WaySums.__annotations__:
-        setattr(part, name, getattr(way, name)[:, heads])
-    return part
 
 
 @dataclass(frozen=True)
@@ -330,7 +251,7 @@ class Launches:
                 (way.windows.shape[2] + 1, -(-heads // _HEADS_TOGETHER), texts),
                 LATER, LATER, tables.windows, way.windows, way.offsets,
                 heads, self._left.lines, LATER, queries, keys, blocks, sweeps,
-                **tiling.cut, HEADS=_HEADS_TOGETHER, FAR=FARTHEST, CHUNK=_SWEEPS_TOGETHER,
+                **tiling.cut, HEADS=_HEADS_TOGETHER, FAR=FARTHEST, CHUNK=SWEEPS_TOGETHER,
                 CAUSAL=flags["CAUSAL"], HALF=view.half, num_warps=4,
             )  # fmt: skip
             made.append((sum_up, crowd, fold))
@@ -355,7 +276,7 @@ class Launches:
         view, left = self._like, self._left
         (texts, heads, queries, _), width = view.inputs.query.shape, view.inputs.value.shape[-1]
         assert left.given is not None
-        block, rank = _rows_together(view), left.rank
+        block, rank = rows_together(view), left.rank
         return _GIVEN.bound(
             (-(-queries // block), texts),
             LATER, view.tables.real, LATER, LATER, LATER, left.given, left.vectors,
@@ -371,7 +292,7 @@ class Launches:
         value, heads = view.inputs.value, view.inputs.query.shape[1]
         texts, groups, keys, width = value.shape
         assert left.fetched is not None
-        block, rank = _rows_together(view), left.rank
+        block, rank = rows_together(view), left.rank
         items = texts * -(-keys // block)
         return _FETCHED.bound(
             (heads, max(1, min(items, _PROGRAMS // heads))),
@@ -394,11 +315,6 @@ def _rows_launch(view: View, rows: ChosenRows, into: Tensor, logs_fetched: Tenso
         heads, key.shape[1], queries, keys, count, width, into.shape[1], LATER,
         *view.score, LINES=16, BLOCK=64, DIM=padded(width), **view.flags(64), MOVED=rows.moved,
     )  # fmt: skip
-
-
-def _rows_together(view: View) -> int:
-    """How many vectors go through a projection together."""
-    return 64 if view.half else 32
 
 
 def _ranks(view: View, rank: int) -> dict[str, int]:
