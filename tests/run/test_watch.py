@@ -8,6 +8,8 @@ import torch
 from tests.helpers.tiny import tiny
 
 from headscope.capture import survey
+from headscope.capture.projection import Carrier
+from headscope.models import Model
 from headscope.run import watch as module
 from headscope.run.one_pass import in_halves
 from headscope.run.watch import Watch
@@ -65,6 +67,36 @@ def test_all_layers_of_a_batch_stay_within_theirs_when_they_are_held(monkeypatch
     assert watch("bert", holds_all=True).texts_at()(10) == 5
     returned = replace(survey(tiny("deberta")), hooked=False)  # its attention would come only all at once
     assert Watch(returned).texts_at()(10) == 5
+
+
+def test_kernels_on_an_accelerator_hold_little_unless_it_would_idle(monkeypatch: pytest.MonkeyPatch) -> None:
+    watched = watch("bert", holds_all=True)
+    watched.kernels = module.USED
+    monkeypatch.setattr(Model, "device", torch.device("cuda"))
+    text = 3 * 4 * 10 * 10 * 4  # bytes that ten tokens take: three layers of four heads
+    monkeypatch.setattr(module, "LEAST_TOKENS", 0)
+    monkeypatch.setattr(module, "HELD_BYTES_BY_KERNELS", 1000 * text)
+    assert watched.texts_at()(10) == 1000
+    monkeypatch.setattr(module, "HELD_BYTES_BY_KERNELS", 0)
+    weights = sum(weight.numel() for weight in watched.model.network.parameters()) * 4
+    assert watched.texts_at()(10) == weights // 4 // text < 1000
+    monkeypatch.setattr(module, "LEAST_TOKENS", 20_000)
+    assert watched.texts_at()(10) == 2000
+
+
+def test_the_residual_stream_is_let_go_of_with_its_layer() -> None:
+    pytest.importorskip("numba")
+    capture = survey(tiny("bert"))
+    carrier = Carrier(capture)
+    watched = Watch(capture, carrier=carrier)
+    watched.kernels = module.USED
+    after: list[int] = []
+    for layer in capture.model.core.encoder.layer:
+        layer.intermediate.register_forward_pre_hook(lambda *_: after.append(len(carrier._streams)))
+    watched.run_reduced(
+        watched.batch([watched.encoder(16).encode(TextPair("The cat sat."))]), lambda *_: None
+    )
+    assert after == [0, 0, 0]
 
 
 def test_a_model_that_cannot_be_padded_takes_one_at_a_time() -> None:

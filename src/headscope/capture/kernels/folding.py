@@ -18,8 +18,9 @@ def folded(
     """The diagonals of all blocks and warps of HEADS heads, added up in one order.
 
     A sweep that begins where a warp's queries do has the offsets 4 line + diagonal - 31, the next one 32 more. Sweeps
-    that have the same are added up, CHUNK of them by one program; the last is for what is `near`. `windows` (text, offset + queries) says where an
-    offset counts in `by_window` (text, head, chunk; window); `by_offset` (text, head, offset + FAR) is of all keys.
+    that have the same are added up, CHUNK of them by one program; the last program is for what is `near`. `windows`
+    (text, offset + queries) says where an offset counts in `by_window` (text, head, chunk; window); `by_offset` (text,
+    head, offset + FAR) is of all keys.
     """
     ROWS: tl.constexpr = SWEEP * WARPS
     SIZE: tl.constexpr = DIAGONALS * SIDE

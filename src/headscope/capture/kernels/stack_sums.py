@@ -37,9 +37,8 @@ class StackSums:
     """All that the kernels leave of a stack's layers, heads side by side; room is made for calls like the first."""
 
     ways: list[WaySums]  # looked and, where somebody asks, moved
-    given: Tensor | None = (
-        None  # (text, head, block, sum) of lengths given, their squares, against the residual stream
-    )
+    given: Tensor | None = None
+    """(text, head, block, sum) of lengths given, of their squares, and of lengths against the residual stream."""
     vectors: Tensor | None = None  # (text, head, block, dim) the sum of what is given, before the projection
     fetched: Tensor | None = None  # (text, head, key) the lengths of what is fetched at each key
 
@@ -47,9 +46,8 @@ class StackSums:
         self.layers, self.heads = layers, heads
         self.lines = layers * heads
         self.ways = []
-        self.roots: dict[
-            int, Tensor
-        ] = {}  # by place of the layer, (head, dim, rank) the root of its projection
+        self.roots: dict[int, Tensor] = {}
+        """(head, dim, rank) the root of a layer's projection, by the layer's place."""
 
     @property
     def rank(self) -> int:

@@ -217,10 +217,11 @@ def summed(
     `fetched` lengths themselves (text, head of a stack, key), and leaves them in `moving`.
     `ordinary` (text, key) has all bits set for keys that count by distance; `asking` (text, query) is the most that the
     logarithm of a query's weight may be, NEVER for padding; `members` (text, query) has a bit for each group that a
-    query is in, and `shares` (text, group) are what it counts there. WITHIN one text there are diagonals, of `ordinary` keys, and of all keys `near` the middle one; and
-    pairs, whose `entries` (text, block, tile, entry) are CHUNK for each tile. `diagonals` (text, head, block, sweep;
-    warp, diagonal, line) has room for one sweep more than there are, `near` for the two sweeps from where a warp's
-    queries begin. Sums stand in the rows of a stack's `lines` heads, this layer's from `first` on.
+    query is in, and `shares` (text, group) are what it counts there. WITHIN one text there are diagonals, of `ordinary`
+    keys, and of all keys `near` the middle one; and pairs, whose `entries` (text, block, tile, entry) are CHUNK for
+    each tile. `diagonals` (text, head, block, sweep; warp, diagonal, line) has room for one sweep more than there are,
+    `near` for the two sweeps from where a warp's queries begin. Sums stand in the rows of a stack's `lines` heads, this
+    layer's from `first` on.
     """
     ROWS: tl.constexpr = SWEEP * WARPS
     SWEEPS: tl.constexpr = KEYS // SWEEP
