@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from headscope.measures.fast.launching import Launcher
+from headscope.measures.fast.launching import LATER, Launcher
 
 
 class Compiled:
@@ -73,3 +73,30 @@ def test_it_forgets_before_it_holds_too_much(kernel: Kernel, monkeypatch: pytest
     for number in (1, 2, 3, 1):
         launch[(5,)](tensor, number, WIDE=2, DEEP=1)
     assert kernel.looks == 4
+
+
+def test_a_bound_launch_is_given_what_is_told_each_time(kernel: Kernel) -> None:
+    launch = Launcher(kernel).bound((5, 2), LATER, LATER, WIDE=2, DEEP=1)
+    tensors = [torch.zeros(8) for _ in range(3)]
+    for number, tensor in enumerate(tensors):
+        launch(tensor, number)
+    assert kernel.looks == 1
+    assert kernel.launches == [((5, 2, 1), tensors[place].data_ptr(), place, 2, 1) for place in (1, 2)]
+
+
+def test_a_bound_launch_keeps_what_was_told_at_first(kernel: Kernel) -> None:
+    kept = torch.zeros(8)
+    launch, address = Launcher(kernel).bound((5,), kept, LATER, WIDE=2, DEEP=1), kept.data_ptr()
+    del kept
+    launch(3)
+    torch.zeros(8)  # would come to lie in its place
+    launch(4)
+    assert kernel.launches == [((5, 1, 1), address, 4, 2, 1)]
+    assert [number.data_ptr() for number in launch._numbers if isinstance(number, torch.Tensor)] == [address]
+
+
+def test_a_bound_launch_tells_apart_what_the_compiler_does(kernel: Kernel) -> None:
+    launch = Launcher(kernel).bound((5,), LATER, 7, WIDE=2, DEEP=1)
+    for tensor in (torch.zeros(8), torch.zeros(8)[1:], torch.zeros(8, dtype=torch.float16), torch.zeros(8)):
+        launch(tensor)
+    assert kernel.looks == 3
