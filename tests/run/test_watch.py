@@ -1,6 +1,7 @@
 """Texts through a model: how it takes them, how many at a time, and what is seen of them."""
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import replace
 
 import pytest
@@ -91,11 +92,14 @@ def test_the_residual_stream_is_let_go_of_with_its_layer() -> None:
     watched = Watch(capture, carrier=carrier)
     watched.kernels = module.USED
     after: list[int] = []
-    for layer in capture.model.core.encoder.layer:
-        layer.intermediate.register_forward_pre_hook(lambda *_: after.append(len(carrier._streams)))
-    watched.run_reduced(
-        watched.batch([watched.encoder(16).encode(TextPair("The cat sat."))]), lambda *_: None
-    )
+    batch = watched.batch([watched.encoder(16).encode(TextPair("The cat sat."))])
+    with ExitStack() as hooks:
+        for layer in capture.model.core.encoder.layer:
+            hook = layer.intermediate.register_forward_pre_hook(
+                lambda *_: after.append(len(carrier._streams))
+            )
+            hooks.callback(hook.remove)
+        watched.run_reduced(batch, lambda *_: None)
     assert after == [0, 0, 0]
 
 
