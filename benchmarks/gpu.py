@@ -63,7 +63,12 @@ class Road:
         """A run over the texts, at most so many together: what a GPU is busy with, ready to be timed."""
         carries = weigh == "both" or any(kind.needs_carried for kind in kinds)
         states = Measures.of(self.capture, kinds, weigh=weigh)
-        watch = Watch(self.capture, held_rows=states.held_rows, carrier=self.carrier if carries else None)
+        watch = Watch(
+            self.capture,
+            held_rows=states.held_rows,
+            derives=states.derives(),
+            carrier=self.carrier if carries else None,
+        )
         watch.kernels = kernels_note(watch, wanted=kernels, faithful=False)
         if kernels and not watch.by_kernels:
             raise RuntimeError(watch.kernels)

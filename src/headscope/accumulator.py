@@ -84,6 +84,13 @@ def settled(tensor: Tensor, device: torch.device) -> Tensor:
     return tensor.to(device)
 
 
+def counted(sums: Tensor, found: Tensor) -> Tensor:
+    """The sums with what was found, where that is; not in place."""
+    if is_nothing(sums):  # which is 0
+        return found.to(sums.dtype)
+    return sums.to(found.device) + found
+
+
 def is_nothing(tensor: Tensor) -> bool:
     """Whether it takes no memory, since nothing was counted."""
     return tensor.numel() > 1 and not any(tensor.stride())

@@ -1,6 +1,6 @@
 """Tokens and attention of a batch of texts, as measures are given them; imports torch only."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, Self, TypeVar
@@ -9,6 +9,8 @@ import torch
 from torch import Tensor
 
 T = TypeVar("T")
+Derive = Callable[["TokenBatch"], Any]
+"""Finds something that tokens alone decide."""
 
 ALL_LAYERS = -1
 """In place of the number of a layer, of what holds all of a stack."""
@@ -37,7 +39,7 @@ class TokenBatch:
     @property
     def lengths(self) -> Tensor:
         """(text,) how many real tokens each text has."""
-        return self.derive(_lengths_of)
+        return self.derive(lengths_of)
 
     @property
     def on_host(self) -> "TokenBatch":
@@ -45,11 +47,28 @@ class TokenBatch:
         return self if self.ids.device.type == "cpu" else self.derive(_on_host)
 
     def to(self, device: torch.device) -> "TokenBatch":
-        """The same tokens on a device, which know those that they were copied from."""
-        moved = self.map(lambda tensor: tensor.to(device, non_blocking=True))
-        if moved.ids.device.type != "cpu":
-            moved._derived[_on_host] = self.on_host
-        return moved
+        """The same tokens on a device, with what was derived of them; they know those that they were copied from."""
+        return self.copied(lambda tensor: tensor.to(device, non_blocking=True))
+
+    def copied(self, copy: Callable[[Tensor], Tensor]) -> "TokenBatch":
+        """The same tokens elsewhere, with what was derived of them."""
+        there = self.map(copy)
+        there._derived.update(
+            {
+                function: each_tensor(found, copy)
+                for function, found in self._derived.items()
+                if function is not _on_host
+            }
+        )
+        if there.ids.device.type != "cpu":
+            there._derived[_on_host] = self.on_host
+        return there
+
+    def knowing(self, functions: Iterable[Derive]) -> "TokenBatch":
+        """The same tokens, of which these are derived already, and nothing else."""
+        known = self.map(lambda tensor: tensor)
+        known._derived.update({function: self.derive(function) for function in functions})
+        return known
 
     @property
     def is_full(self) -> bool:
@@ -64,9 +83,10 @@ class TokenBatch:
 
     @property
     def apart(self) -> "TokenBatch":
-        """The same tokens, which know only what they were copied from: what is derived can hold them in no cycle."""
+        """The same tokens, of which only tensors and other tokens are derived: such as hold them in no cycle."""
         alone = self.map(lambda tensor: tensor)
-        alone._derived.update({made: known for made, known in self._derived.items() if made is _on_host})
+        plain = {made: known for made, known in self._derived.items() if isinstance(known, Tensor | TokenBatch)}
+        alone._derived.update(plain)
         return alone
 
     def derive(self, function: Callable[["TokenBatch"], T]) -> T:
@@ -304,6 +324,15 @@ def moved_shares(weights: Tensor, lengths: Tensor) -> Tensor:
     return moved / moved.sum(-1, keepdim=True).clamp_min(torch.finfo(moved.dtype).tiny)
 
 
+def each_tensor(found: Any, change: Callable[[Tensor], Tensor]) -> Any:
+    """What was found with `change` of every tensor in it: in tuples, and in what has a `map`; all else as it is."""
+    if isinstance(found, Tensor):
+        return change(found)
+    if isinstance(found, tuple):
+        return tuple(each_tensor(entry, change) for entry in found)
+    return found.map(change) if hasattr(found, "map") else found
+
+
 def _is_full(tokens: TokenBatch) -> bool:
     return bool(tokens.on_host.is_token.all())
 
@@ -312,7 +341,8 @@ def _on_host(tokens: TokenBatch) -> TokenBatch:
     return tokens.map(Tensor.cpu)
 
 
-def _lengths_of(tokens: TokenBatch) -> Tensor:
+def lengths_of(tokens: TokenBatch) -> Tensor:
+    """(text,) how many real tokens each text has."""
     return tokens.is_token.sum(-1)
 
 

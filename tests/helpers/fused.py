@@ -79,9 +79,11 @@ class Case:
         members = torch.randint(0, 256, (texts, queries), dtype=torch.uint8) * real
         shares = torch.rand(texts, 8)
         windows = torch.randint(0, 17, (texts, queries + keys + 1), dtype=torch.int32)
-        tables = TokenTables(
-            *(tensor.to(DEVICE) for tensor in (classes, ordinary, is_key, real, members, shares, windows)),
-            made_pairs(real, is_key, self.pairs) if queries == keys else None,
+        tables = TokenTables.of(
+            (classes.to(DEVICE), ordinary.to(DEVICE), is_key.to(DEVICE)),
+            (real.to(DEVICE), members.to(DEVICE), shares.to(DEVICE)),
+            windows.to(DEVICE),
+            pairs=made_pairs(real, is_key, self.pairs) if queries == keys else None,
             padded=not bool(is_key.all() and real.all()),
         )
         view = View(inputs, tables, causal=self.causal, masked=self.window is not None or self.masked)
@@ -134,7 +136,7 @@ def check_sums(left: StackSums, view: View, way: int, weights: Tensor, bar: floa
     if tables.pairs is None:
         return
     windows = torch.nn.functional.one_hot(tables.windows.long(), 32).double()
-    diagonals = exact_diagonals(weights, tables, tables.ordinary)
+    diagonals = exact_diagonals(weights, tables, tables.ordinary != 0)
     assert_near("windows", sums.windows.sum(2), diagonals @ windows, bar)
     near = around_middle(exact_diagonals(weights, tables, tables.seen))
     assert_near("offsets", sums.offsets[..., : 2 * FARTHEST + 1], near, bar)

@@ -4,6 +4,7 @@ import pytest
 import torch
 from tests.helpers.tiny import sentencepiece_tokenizer, wordpiece_tokenizer
 
+from headscope.batches import TokenBatch, lengths_of
 from headscope.text import batching
 from headscope.text.batching import READ_AHEAD, Bucketed, collate
 from headscope.text.encode import EncodedInput, EncodedText, TextEncoder
@@ -92,6 +93,49 @@ def test_a_batch_bound_for_an_accelerator_is_pinned_and_copied_without_waiting(
     monkeypatch.setattr(torch.Tensor, "to", noted)
     moved = bound.to(torch.device(device))
     tensors = 4 + 2 * 7  # inputs, and what is known of the tokens of source and target
-    assert len(pinned) == (tensors if device == "meta" else 0)
-    assert waits == [False] * tensors
+    assert len(pinned) == (1 if device == "meta" else 0)
+    assert waits == [False] * (1 if device == "meta" else tensors)
     assert {tensor.device.type for tensor in (*moved.inputs.values(), moved.source.word)} == {device}
+
+
+def test_one_copy_takes_a_batch_and_what_was_derived_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    # No accelerator here: another kind of memory plays the pinned one, and a copy of it the device's.
+    monkeypatch.setattr(batching, "PINNED", {"cpu"})
+    monkeypatch.setattr(torch.Tensor, "pin_memory", torch.Tensor.clone)
+    monkeypatch.setattr(torch.Tensor, "to", lambda tensor, *_, **__: copies.append(tensor) or tensor.clone())
+    copies: list[torch.Tensor] = []
+    encoder = TextEncoder(sentencepiece_tokenizer(), "source-target", 32, decoder_start=0)
+    encoded = [encoder.encode(TextPair("a cat sat", "a dog")), encoder.encode(TextPair("it"))]
+    batch = collate(encoded, pad=0, has_segments=False, one_segment=False)
+
+    def firsts(tokens: TokenBatch) -> tuple[torch.Tensor, list[int]]:
+        return tokens.ids[:, :1], tokens.ids[:, 0].tolist()
+
+    bound = batch.knowing([firsts, lengths_of]).bound_for(CPU)
+    assert copies == []
+    moved = bound.to(CPU)
+    assert len(copies) == 1
+    assert moved.inputs["input_ids"].data_ptr() == moved.source.ids.data_ptr() != batch.source.ids.data_ptr()
+    for name, tensor in batch.inputs.items():
+        assert torch.equal(moved.inputs[name], tensor)
+    for mine, theirs in ((moved.source, batch.source), (moved.target, batch.target)):
+        assert mine is not None
+        assert theirs is not None
+        for name in ("ids", "is_token", "role", "segment", "word", "word_type", "is_cut"):
+            own, expected = getattr(mine, name), getattr(theirs, name)
+            assert (own.dtype, own.tolist()) == (expected.dtype, expected.tolist()), name
+        found = mine._derived[firsts]
+        assert (found[0].tolist(), found[1]) == (theirs.ids[:, :1].tolist(), theirs.ids[:, 0].tolist())
+        assert mine._derived[lengths_of].tolist() == theirs.lengths.tolist()
+        assert set(mine._derived) == {firsts, lengths_of}
+
+
+def test_what_is_derived_of_a_bound_batch_later_is_copied_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batching, "PINNED", {"cpu"})
+    monkeypatch.setattr(torch.Tensor, "pin_memory", torch.Tensor.clone)
+    encoder = TextEncoder(sentencepiece_tokenizer(), "joined", 32)
+    bound = collate(
+        [encoder.encode(TextPair("the cat sat"))], pad=0, has_segments=False, one_segment=False
+    ).bound_for(CPU)
+    assert bound.to(CPU).source.lengths.tolist() == bound.source.lengths.tolist() == [3]
+    assert bound.to(CPU).source._derived[lengths_of].tolist() == [3]

@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 
 from headscope.accumulator import Sums, is_nothing, merge_fields, nothing, settled
-from headscope.batches import ALL_LAYERS, ChosenRows
+from headscope.batches import ALL_LAYERS, ChosenRows, Derive, lengths_of
+from headscope.measures.reductions import groups_present
 from headscope.registry import Registry
 from headscope.types import AttentionBatch, Coords, HeadGrid, LabelledArray, TokenBatch
 
@@ -128,6 +129,13 @@ class Measure(ABC):
 
     def after(self, counted: Self) -> None:  # noqa: B027  (most measures keep nothing that another would drop)
         """Know what was `counted` that this one, still empty, will be merged with; see `accumulator.Following`."""
+
+    def derives(self, *, moved: bool) -> Sequence[Derive]:
+        """What it derives of tokens; for an accelerator that is done beforehand, while it is at work.
+
+        What is left out here is derived when it is asked for.
+        """
+        return lengths_of, groups_present
 
     def wanted(self, queries: TokenBatch, keys: TokenBatch, *, moved: bool) -> Sequence[ChosenRows]:
         """The rows that `update` will ask a batch of these tokens for, where all layers are counted at once.

@@ -1,13 +1,15 @@
 """Distance features: 21 numbers that say how far and at what a head looks."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 import torch
 from torch import Tensor
 
+from headscope.batches import Derive
 from headscope.measures.base import MEASURES, PerTextMeasure
-from headscope.measures.folds import FOLDS, FoldSums
+from headscope.measures.folds import FOLDS, FoldSums, fold_of
 from headscope.measures.reductions import WINDOWS, QueryGroup, class_mass, picked, window_sums
 from headscope.types import CLS, COMMA, PERIOD, SEP, AttentionBatch, Coords, LabelledArray
 
@@ -43,6 +45,10 @@ class DistanceFeatures(PerTextMeasure):
             *(f"w{window:02d}" for window in range(WINDOWS)),
         )
     }
+
+    def derives(self, *, moved: bool) -> Sequence[Derive]:
+        """With the parts that texts belong to."""
+        return *super().derives(moved=moved), fold_of
 
     def count(self, values: Tensor, applies: Tensor | None, batch: AttentionBatch) -> None:
         """Add one layer of a batch, as a whole and by part."""

@@ -42,7 +42,7 @@ class Entropy(PerTextMeasure):
     def per_text(self, batch: AttentionBatch) -> tuple[Tensor, Tensor | None]:
         """(text, head, query_role)."""
         means = batch.reduce(_smoothed_entropy if self.faithful else mean_entropy)  # (text, head, group)
-        return picked(means, 2, _ASKED), picked(groups_present(batch.queries), 1, _ASKED)[:, None]
+        return picked(means, 2, _ASKED), picked(batch.queries.derive(groups_present), 1, _ASKED)[:, None]
 
     def result(self) -> dict[str, LabelledArray]:
         """`entropy` (layer, head, query_role), the baseline `entropy_uniform`, one number, and standard errors."""

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from headscope.accumulator import nothing, settled
-from headscope.batches import ALL_LAYERS, ChosenRows
+from headscope.batches import ALL_LAYERS, ChosenRows, Derive
 from headscope.measures.base import MEASURES, Measure
 from headscope.measures.fast import cpu
 from headscope.measures.folds import mixed_ids
@@ -51,6 +51,10 @@ class ExampleMap(Measure):
     def after(self, counted: Self) -> None:
         """Look for a text that is better than what was `counted`."""
         self.rank = counted.rank
+
+    def derives(self, *, moved: bool) -> Sequence[Derive]:
+        """Which text is the foremost of a batch."""
+        return _lengths, _foremost
 
     def wanted(self, queries: TokenBatch, keys: TokenBatch, *, moved: bool) -> Sequence[ChosenRows]:
         """All queries of the batch's foremost text, if it is better than what there is already."""

@@ -8,12 +8,20 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from headscope.accumulator import nothing, settled
-from headscope.batches import ALL_LAYERS, ChosenRows
+from headscope.accumulator import counted, nothing, settled
+from headscope.batches import ALL_LAYERS, ChosenRows, Derive
 from headscope.measures.base import MEASURES, Measure
 from headscope.measures.mixture import mixture_weights
 from headscope.measures.reductions import entropy_of
-from headscope.measures.template_sums import BINS, SampledRows, causal_halves, plain_halves, scored_rows
+from headscope.measures.template_sums import (
+    BINS,
+    NewTexts,
+    SampledRows,
+    causal_halves,
+    drawn_halves,
+    plain_halves,
+    scored_rows,
+)
 from headscope.measures.templates import SYNTAX, TEMPLATES
 from headscope.stats.documents import jackknife
 from headscope.types import AttentionBatch, HeadGrid, LabelledArray, TokenBatch
@@ -39,10 +47,10 @@ class _Sample:
 
     most: int
     texts: dict[int, _HeldOut] = field(default_factory=dict)
-    _new: SampledRows | None = field(default=None, repr=False)  # the batch's texts that are let in
-    _chosen: ChosenRows | None = field(default=None, repr=False)  # their queries
+    _new: NewTexts | None = field(default=None, repr=False)  # the batch's texts that are let in
     _layers: list[Tensor] = field(default_factory=list, repr=False)  # what was kept of them so far
     _last: int | None = field(default=None, repr=False)  # numbers beyond this would be dropped again
+    _known: set[int] = field(default_factory=set, repr=False)  # those of texts that are there already
 
     @classmethod
     def of(cls, grid: HeadGrid) -> "_Sample":
@@ -57,25 +65,29 @@ class _Sample:
     def after(self, counted: "_Sample") -> None:
         """Let in no text that would be dropped beside those that were `counted`."""
         texts = counted.texts  # which another thread may replace, not change
+        self._known = set(texts)
         if len(texts) >= self.most:
             self._last = max(texts)
 
     def merge(self, other: "_Sample") -> None:
-        """Take in the texts of `other`."""
-        self.texts = self.texts | other.texts
+        """Take in the texts of `other`; of one that both have, what came first stays."""
+        self.texts = other.texts | self.texts
         self.cut()
 
     def begin(self, rows: SampledRows) -> ChosenRows | None:
         """Let in the texts among `rows` that are new, and say which; none that would be dropped again."""
-        fitting = {number for number in rows.numbers if self._last is None or number <= self._last}
+        fitting = {
+            number
+            for number in rows.numbers
+            if number not in self._known and (self._last is None or number <= self._last)
+        }
         numbers = set(sorted({*self.texts, *fitting})[: self.most]) - self.texts.keys()
         # A text that a batch holds twice is the same both times.
         first = {
             number: place for place, number in reversed(list(enumerate(rows.numbers))) if number in numbers
         }
         self._new = rows.of(sorted(first.values())) if first else None
-        self._chosen = ChosenRows(self._new.places, self._new.texts) if self._new else None
-        return self._chosen
+        return self._new.rows if self._new else None
 
     def let_in(self) -> None:
         """Keep what is known of the new texts' tokens."""
@@ -87,16 +99,17 @@ class _Sample:
 
     def keep(self, batch: AttentionBatch, grid: HeadGrid) -> None:
         """Keep one layer of the texts that were let in; with the last, or all at once, all layers go to their texts."""
-        if self._chosen is None or self._new is None:
+        if self._new is None:
             return
-        self._layers.append(batch.rows(self._chosen.places, self._chosen.texts))  # (text, head, row, key)
+        rows = self._new.rows
+        self._layers.append(batch.rows(rows.places, rows.texts))  # (text, head, row, key)
         if 0 <= batch.layer < grid.layers - 1:
             return
         every = torch.cat(self._layers, 1)  # (text, layer and head, row, key)
         layers = every.view(len(every), grid.layers, grid.heads, *every.shape[2:])
         for number, size, attention in zip(self._new.numbers, self._new.lengths, layers, strict=True):
             self.texts[number].attention = attention[:, :, :size, :size].clone()
-        self._layers, self._chosen, self._new = [], None, None
+        self._layers, self._new = [], None
 
     def cut(self) -> None:
         """Keep as many as may be kept."""
@@ -149,6 +162,10 @@ class Explained(Measure):
         """Keep no text that would be dropped beside those that were `counted`."""
         self.sample.after(counted.sample)
 
+    def derives(self, *, moved: bool) -> Sequence[Derive]:
+        """What is drawn of texts."""
+        return (drawn_halves,)
+
     def wanted(self, queries: TokenBatch, keys: TokenBatch, *, moved: bool) -> Sequence[ChosenRows]:
         """The rows that weights are fitted on, and those of new texts to score them on."""
         fitted, scored = self._halves(queries)
@@ -167,25 +184,27 @@ class Explained(Measure):
         self.sample.keep(batch, self.grid)
 
     def _fit(self, rows: SampledRows, batch: AttentionBatch) -> None:
-        products, binned = batch.row_sums(rows.chosen)
-        self._follow(products)
-        at = ... if batch.layer == ALL_LAYERS else batch.layer
-        self.with_attention[at] += self.each_layer(products[None], batch)[0]
-        self.binned[at] += self.each_layer(binned[None], batch)[0]
+        by_head = dict(zip(("with_attention", "binned"), batch.row_sums(rows.chosen), strict=True))
+        for name, found in by_head.items():
+            if batch.layer == ALL_LAYERS:
+                self._count(name, self.each_layer(found[None], batch)[0])
+            else:
+                setattr(self, name, settled(getattr(self, name), found.device))
+                getattr(self, name)[batch.layer] += found
         if batch.layer <= 0:
-            self.products += rows.sums.products
-            self.bin_sizes += rows.sums.sizes
+            self._count("products", rows.sums.products)
+            self._count("bin_sizes", rows.sums.sizes)
 
-    def _follow(self, sums: Tensor) -> None:
-        """Count where the sums are, so that an accelerator need not stop for each layer."""
-        for name in ("products", "with_attention", "binned", "bin_sizes"):
-            setattr(self, name, settled(getattr(self, name), sums.device))
+    def _count(self, name: str, found: Tensor) -> None:
+        """Add to sums where they were found, so that an accelerator need not stop."""
+        setattr(self, name, counted(getattr(self, name), found))
 
     def result(self) -> dict[str, LabelledArray]:
         """The share with its error, the weights, and the shares of control and ceiling."""
         shares = {name: np.full(self.grid.shape, np.nan) for name in ("", "_stderr", "_control", "_ceiling")}
         weights = np.full((*self.grid.shape, len(self.templates)), np.nan)
-        self._follow(torch.zeros(1))
+        for name in ("products", "with_attention", "binned", "bin_sizes"):
+            setattr(self, name, settled(getattr(self, name), torch.device("cpu")))
         if self.products.any():
             weights = mixture_weights(self.products.numpy(), self.with_attention.numpy())
         if self.products.any() and self.sample.texts:

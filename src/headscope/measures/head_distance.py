@@ -10,7 +10,7 @@ from typing import ClassVar, Self
 import torch
 from torch import Tensor
 
-from headscope.batches import ALL_LAYERS, ChosenRows
+from headscope.batches import ALL_LAYERS, ChosenRows, Derive, lengths_of
 from headscope.errors import CaptureError
 from headscope.measures.base import MEASURES, Measure, TextMean
 from headscope.measures.fast import cpu
@@ -71,6 +71,10 @@ class HeadDistance(Measure):
         """Nothing seen yet."""
         heads = grid.size
         return cls(grid, TextMean.zeros(heads, heads), faithful)
+
+    def derives(self, *, moved: bool) -> Sequence[Derive]:
+        """Which queries are compared."""
+        return lengths_of, self._sampler(moved=moved) or _every
 
     def wanted(self, queries: TokenBatch, keys: TokenBatch, *, moved: bool) -> Sequence[ChosenRows]:
         """The rows that are compared."""

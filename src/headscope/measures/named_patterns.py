@@ -58,4 +58,4 @@ def _by_class(batch: AttentionBatch) -> tuple[Tensor, Tensor]:
         mass[:, :, QueryGroup.NOT_FIRST_TOKEN, KeyClass.FIRST_TOKEN],
     )
     needed = (QueryGroup.SEP, QueryGroup.SECOND_TEXT, QueryGroup.SECOND_TEXT, QueryGroup.NOT_FIRST_TOKEN)
-    return torch.stack(values, -1), picked(groups_present(batch.queries), 1, needed)
+    return torch.stack(values, -1), picked(batch.queries.derive(groups_present), 1, needed)

@@ -28,6 +28,6 @@ class RoleAttention(PerTextMeasure):
 
     def per_text(self, batch: AttentionBatch) -> tuple[Tensor, Tensor | None]:
         """(text, head, query_role, role)."""
-        present = picked(groups_present(batch.queries), 1, _ASKED)  # (text, query_role)
+        present = picked(batch.queries.derive(groups_present), 1, _ASKED)  # (text, query_role)
         mass = batch.reduce(class_mass)[..., : len(ROLES)]
         return picked(mass, 2, _ASKED), present[:, None, :, None]

@@ -1,9 +1,10 @@
 """What `explained` needs of the templates of sampled queries, and sums of attention against them."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from importlib.util import find_spec
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -57,14 +58,17 @@ class TemplateSums:
             return cpu.template_sums(rows, self.templates, self.share, self.bins, count=BINS)
         # Every real row of a text counts the same; in half precision the share itself would lose digits.
         if rows.dtype not in self._rounded:
-            self._rounded[rows.dtype] = (self.templates * (self.share > 0)[:, None, :, None]).to(rows.dtype)
+            counted = self.templates
+            if self.bins is not None:  # a kernel has left out what does not count
+                counted = counted * (self.share > 0)[:, None, :, None]
+            self._rounded[rows.dtype] = counted.to(rows.dtype)
         counted = self._rounded[rows.dtype]
         by_text = torch.bmm(rows.flatten(2), counted.flatten(2).mT).to(self.share.dtype)
         products = (by_text * self._share_of_text).sum(0)
         if self.bins is None:
             from headscope.measures.fast.binned_kernel import binned  # noqa: PLC0415  (needs triton)
 
-            return products, binned(rows, self.places, self._is_kind, self.share, farthest=FARTHEST)
+            return products, binned(rows, self.places, self.kinds, self.share, farthest=FARTHEST)
         weighed = rows.to(self.share.dtype) * (self.share[..., None] * (self.bins >= 0))[:, None]
         flat = weighed.transpose(0, 1).flatten(1)
         return products, flat.new_zeros(len(flat), BINS).index_add_(1, self.bins.flatten().clamp_min(0), flat)
@@ -74,10 +78,44 @@ class TemplateSums:
         """(text, 1, 1) what a real row counts."""
         return self.share.amax(-1)[:, None, None]
 
-    @cached_property
-    def _is_kind(self) -> Tensor:
-        """(text, class, key) 1 for the class of a key."""
-        return torch.nn.functional.one_hot(self.kinds, CLASSES).mT.float().contiguous()
+
+@dataclass(frozen=True)
+class Drawn:
+    """Which queries of which texts of a batch are looked at, as tokens alone decide."""
+
+    texts: Tensor  # (text,) which of the batch
+    places: Tensor  # (text, row) which queries
+    share: Tensor  # (text, row) what each counts in the mean over a text's; 0 for padding
+    kinds: Tensor  # (text, key) class of each key
+    in_batch: list[int]  # the same as `texts`, on the host
+    numbers: list[int]  # of each text, by which it is known
+    lengths: list[int]  # of each text
+
+    def map(self, change: Callable[[Tensor], Tensor]) -> "Drawn":
+        """With `change` of every tensor."""
+        changed: dict[str, Any] = {
+            name: change(each) for name, each in vars(self).items() if isinstance(each, Tensor)
+        }
+        return replace(self, **changed)
+
+    def to(self, device: torch.device) -> "Drawn":
+        """The same on a device."""
+        return self.map(lambda tensor: tensor.to(device, non_blocking=True))
+
+
+@dataclass(frozen=True)
+class NewTexts:
+    """Texts of a batch that are to be kept."""
+
+    rows: ChosenRows  # the queries that are kept of them
+    tokens: TokenBatch  # (text, token) on the host
+    numbers: list[int]
+    lengths: list[int]
+
+    def alone(self, place: int) -> TokenBatch:
+        """(1, token) the tokens of one of them, without padding."""
+        one, size = slice(place, place + 1), self.lengths[place]
+        return self.tokens.map(lambda values: values[one, :size] if values.dim() == 2 else values[one])
 
 
 @dataclass(frozen=True)
@@ -85,87 +123,111 @@ class SampledRows:
     """Some queries of some texts of a batch; tokens alone decide them, so they serve all layers."""
 
     tokens: TokenBatch  # of the batch, apart from what is derived of it
-    texts: Tensor  # (text,) which of them
-    places: Tensor  # (text, row) which queries
-    real: Tensor  # (text, row) which of these are no padding
-    in_batch: list[int]  # the same as `texts`, on the host
-    numbers: list[int]  # of each text, by which it is known
-    lengths: list[int]  # of each text
+    drawn: Drawn
     causal: bool
+
+    @property
+    def numbers(self) -> list[int]:
+        """Of each text, by which it is known."""
+        return self.drawn.numbers
+
+    @property
+    def lengths(self) -> list[int]:
+        """Of each text."""
+        return self.drawn.lengths
 
     @property
     def chosen(self) -> ChosenRows:
         """Their rows, of which sums are wanted."""
-        return ChosenRows(self.places, self.texts, self.sums)
+        return ChosenRows(self.drawn.places, self.drawn.texts, self.sums)
 
     @cached_property
     def sums(self) -> TemplateSums:
         """What sums them up."""
-        share = (self.real / self.real.sum(-1, keepdim=True)).to(digits_of(self.places))
-        kinds = self._kinds
-        if self.places.is_cuda and find_spec("triton") is not None:
+        places, kinds = self.drawn.places, self.drawn.kinds
+        share = self.drawn.share.to(digits_of(places))
+        if places.is_cuda and find_spec("triton") is not None:
             from headscope.measures.fast import templates_kernel  # noqa: PLC0415  (needs triton)
 
             count = len(TEMPLATES) + (len(SYNTAX) if self.tokens.governor is not None else 0)
             found = templates_kernel.template_rows(
-                self.tokens, self.texts, self.places, share, kinds,
+                self.tokens, self.drawn.texts, places, share, kinds,
                 templates=count, farthest=FARTHEST, count=CLASSES, causal=self.causal,
             )  # fmt: skip
-            return TemplateSums(self.places, share, kinds, *found, None)
-        templates, bins = template_rows(self._own, self.places, causal=self.causal), self._bins
+            return TemplateSums(places, share, kinds, *found, None)
+        templates, bins = template_rows(self._own, places, causal=self.causal), self._bins
         weighed = templates * share[:, None, :, None]
         products = torch.einsum("tkrj,tlrj->kl", weighed, templates)
         counted = (share[..., None] * (bins >= 0)).flatten()  # (text and row and key,)
         sizes = counted.new_zeros(BINS).index_add_(0, bins.flatten().clamp_min(0), counted)
-        return TemplateSums(self.places, share, kinds, templates, products, sizes, bins)
+        return TemplateSums(places, share, kinds, templates, products, sizes, bins)
 
-    def of(self, some: list[int]) -> "SampledRows":
-        """Those of some texts, by their places here."""
-        where = torch.tensor(some).to(self.places.device, non_blocking=True)
+    def of(self, some: list[int]) -> NewTexts:
+        """Those of some texts, by their places here, to be kept."""
         in_batch, numbers, lengths = (
-            [values[place] for place in some] for values in (self.in_batch, self.numbers, self.lengths)
+            [values[place] for place in some]
+            for values in (self.drawn.in_batch, self.drawn.numbers, self.drawn.lengths)
         )
-        texts, places, real = self.texts[where], self.places[where], self.real[where]
-        return SampledRows(self.tokens, texts, places, real, in_batch, numbers, lengths, self.causal)
-
-    def alone(self, place: int) -> TokenBatch:
-        """The tokens of one text, on the host and without padding."""
-        text, size = self.in_batch[place], self.lengths[place]
-        one = slice(text, text + 1)
-        return self.tokens.on_host.map(
-            lambda values: (values[one, :size] if values.dim() == 2 else values[one]).clone()
-        )
+        device, texts = self.drawn.places.device, torch.tensor(in_batch)
+        places = self.drawn.places[torch.tensor(some).to(device, non_blocking=True)]
+        rows = ChosenRows(places, texts.to(device, non_blocking=True))
+        return NewTexts(rows, self.tokens.on_host.map(lambda values: values[texts]), numbers, lengths)
 
     def templates(self) -> tuple[Tensor, Tensor, Tensor]:
         """(text, template, row, key) templates, those of another text of the same length, and (text, row, key) bins."""
-        own = template_rows(self._own, self.places, causal=self.causal)
-        return own, template_rows(shifted(self._own), self.places, causal=self.causal), self._bins
+        own, other = (
+            template_rows(tokens, self.drawn.places, causal=self.causal)
+            for tokens in (self._own, shifted(self._own))
+        )
+        return own, other, self._bins
 
     @cached_property
     def _own(self) -> TokenBatch:
-        return self.tokens.map(lambda values: values[self.texts])
-
-    @cached_property
-    def _kinds(self) -> Tensor:
-        """(text, key) class of each key."""
-        return _kind_of_roles(self.places.device)[self.tokens.role[self.texts]]
+        return self.tokens.map(lambda values: values[self.drawn.texts])
 
     @cached_property
     def _bins(self) -> Tensor:
         """(text, row, key) class and offset, -1 for keys that are not seen."""
-        sees = visible(self._own, self.places, causal=self.causal)
-        offset = torch.arange(self.tokens.ids.shape[1], device=self.places.device) - self.places[..., None]
-        bins = self._kinds[:, None] * (2 * FARTHEST + 1) + offset.clamp(-FARTHEST, FARTHEST) + FARTHEST
-        return torch.where(sees, bins, -1)
+        places = self.drawn.places
+        sees = visible(self._own, places, causal=self.causal)
+        offset = torch.arange(self.tokens.ids.shape[1], device=places.device) - places[..., None]
+        classes = self.drawn.kinds[:, None] * (2 * FARTHEST + 1)
+        return torch.where(sees, classes + offset.clamp(-FARTHEST, FARTHEST) + FARTHEST, -1)
 
 
-@lru_cache(maxsize=8)
-def _kind_of_roles(device: torch.device) -> Tensor:
+@lru_cache(maxsize=1)
+def _kind_of_roles() -> Tensor:
     """(role,) the class of a key by its role."""
     kinds = torch.full((len(ROLES),), CLASSES - 1)
     for number, roles in enumerate(((CLS,), (SEP,), (PERIOD, COMMA))):
         kinds[list(roles)] = number
-    return kinds.to(device)
+    return kinds
+
+
+def drawn_halves(tokens: TokenBatch) -> tuple[Drawn, Drawn]:
+    """What is drawn of the texts that weights are fitted on, and of those that they are scored on."""
+    if tokens.on_host is not tokens:
+        device, (fitted, scored) = tokens.ids.device, tokens.on_host.derive(drawn_halves)
+        return fitted.to(device), scored.to(device)
+    held_out = tokens.derive(mixed_ids) // 64 % 2 == 1
+    places, real = sampled_queries(tokens, FITTED_QUERIES)  # the first few are those of a smaller sample
+    return _drawn(tokens, ~held_out, places, real), _drawn(
+        tokens, held_out, places[:, :SCORED_QUERIES], real[:, :SCORED_QUERIES]
+    )
+
+
+def _drawn(tokens: TokenBatch, wanted: Tensor, places: Tensor, real: Tensor) -> Drawn:
+    texts = wanted.nonzero()[:, 0]
+    counts = real[texts]
+    return Drawn(
+        texts,
+        places[texts],
+        counts / counts.sum(-1, keepdim=True),
+        _kind_of_roles()[tokens.role[texts]],
+        texts.tolist(),
+        tokens.derive(mixed_ids)[texts].tolist(),
+        tokens.lengths[texts].tolist(),
+    )
 
 
 def plain_halves(tokens: TokenBatch) -> tuple[SampledRows, SampledRows]:
@@ -176,6 +238,12 @@ def plain_halves(tokens: TokenBatch) -> tuple[SampledRows, SampledRows]:
 def causal_halves(tokens: TokenBatch) -> tuple[SampledRows, SampledRows]:
     """The same in a causal stack."""
     return _halves(tokens, causal=True)
+
+
+def _halves(tokens: TokenBatch, *, causal: bool) -> tuple[SampledRows, SampledRows]:
+    fitted, scored = tokens.derive(drawn_halves)
+    apart = tokens.apart
+    return SampledRows(apart, fitted, causal), SampledRows(apart, scored, causal)
 
 
 def scored_rows(texts: Sequence[TokenBatch], *, causal: bool) -> SampledRows:
@@ -193,24 +261,5 @@ def scored_rows(texts: Sequence[TokenBatch], *, causal: bool) -> SampledRows:
         word_type=joined("word_type", -1),
         governor=joined("governor", -1) if all(text.governor is not None for text in texts) else None,
     )
-    every, lengths = list(range(len(texts))), tokens.lengths.tolist()
-    places, real = sampled_queries(tokens, SCORED_QUERIES)
-    return SampledRows(tokens, torch.arange(len(texts)), places, real, every, every, lengths, causal)
-
-
-def _halves(tokens: TokenBatch, *, causal: bool) -> tuple[SampledRows, SampledRows]:
-    on_host = tokens.on_host
-    numbers, lengths = on_host.derive(mixed_ids), on_host.lengths
-    places, real = sampled_queries(
-        tokens, FITTED_QUERIES
-    )  # the first few of them are those of a smaller sample
-    held_out = numbers // 64 % 2 == 1
-    halves: list[SampledRows] = []
-    apart = tokens.apart
-    for wanted, most in ((~held_out, FITTED_QUERIES), (held_out, SCORED_QUERIES)):
-        some = wanted.nonzero()[:, 0]
-        texts = some.to(tokens.ids.device, non_blocking=True)
-        rows = places[texts, :most].contiguous()
-        known = (some.tolist(), numbers[some].tolist(), lengths[some].tolist())
-        halves.append(SampledRows(apart, texts, rows, real[texts, :most], *known, causal))
-    return halves[0], halves[1]
+    every = torch.ones(len(texts), dtype=torch.bool)
+    return SampledRows(tokens, _drawn(tokens, every, *sampled_queries(tokens, SCORED_QUERIES)), causal)

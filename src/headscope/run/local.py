@@ -86,6 +86,7 @@ def analyze(
     watch = Watch(
         capture,
         held_rows=states.held_rows,
+        derives=states.derives(),
         one_segment=faithful,
         carrier=weighing.carrier,
     )

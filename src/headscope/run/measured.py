@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Self
 
 from headscope.atlas.files import MOVED, moved_arrays
-from headscope.batches import ALL_LAYERS, ChosenRows
+from headscope.batches import ALL_LAYERS, ChosenRows, Derive
 from headscope.capture import Capture
 from headscope.errors import OptionError
 from headscope.measures import Measure
@@ -80,6 +80,18 @@ class Measures:
             )
             for by_stack, moved in ways
         )
+
+    def derives(self) -> list[Derive]:
+        """What measures derive of tokens."""
+        ways = ((self.by_stack, False), (self.moved_by_stack, True))
+        found = {
+            function: None
+            for by_stack, moved in ways
+            for measures in by_stack.values()
+            for measure in measures
+            for function in measure.derives(moved=moved)
+        }
+        return list(found)
 
     def update(self, watch: Watch, batch: TextBatch, profile: Profile = OFF) -> None:
         """Show a batch to the model, and count what its heads do; a `profile` is told where the time goes."""

@@ -8,7 +8,7 @@ from typing import Generic, Protocol, TypeVar
 
 from torch import Tensor, nn
 
-from headscope.batches import Carried, ChosenRows
+from headscope.batches import Carried, ChosenRows, Derive
 from headscope.capture import AttentionCall, Capture, Carrier, Forward, kernels, surveyed
 from headscope.capture.call import AttentionInputs
 from headscope.capture.finite import FiniteCheck
@@ -86,13 +86,15 @@ class Watch:
         *,
         holds_all: bool = False,
         held_rows: Callable[[int], int] | None = None,
+        derives: Sequence[Derive] = (),
         one_segment: bool = False,
         carrier: Carrier | None = None,
         weigh: WeighedBy = "looked",
     ) -> None:
         """`holds_all`: what looks on keeps all layers' maps of a batch. `one_segment`: see `collate`.
 
-        `held_rows`: of no more rows of a text of some length than it says.
+        `held_rows`: of no more rows of a text of some length than it says. `derives`: what is derived of tokens, before
+        they go to an accelerator.
 
         With a `carrier`, what is seen also says what heads fetch and give. By `weigh="moved"` what is seen are the
         shares of what heads move in place of their weights: rows add up to 1, so whoever takes weights takes them.
@@ -100,6 +102,7 @@ class Watch:
         self.capture = capture
         self.model: Model = capture.model
         self._held_rows = _all_rows if holds_all or not capture.hooked else held_rows or _no_rows
+        self._derives = derives
         self.one_segment = one_segment
         self.carrier = carrier or carrier_for(capture, weigh)
         self.weigh: WeighedBy = weigh
@@ -161,7 +164,11 @@ class Watch:
         """The texts with the batch that they make, made before the model's turn."""
         encoded = [text.encoded for text in texts]
         batch = model_inputs(self.model, encoded, one_segment=self.one_segment, moved=False)
-        return ReadyBatch(self, texts, batch.bound_for(self.model.device))
+        device = self.model.device
+        if device.type != "cpu":
+            of_kernels = kernels.stack_for(device).derives if self.by_kernels else ()
+            batch = batch.knowing((*of_kernels, *self._derives))
+        return ReadyBatch(self, texts, batch.bound_for(device))
 
     def run_reduced(
         self,

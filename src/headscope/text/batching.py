@@ -1,13 +1,14 @@
 """From encoded texts to padded batches of like length, in bounded memory."""
 
 from collections.abc import Callable, Iterable, Iterator, Sized
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
 
+from headscope.batches import Derive
 from headscope.text.encode import EncodedInput, EncodedText
 from headscope.types import OTHER, TokenBatch, padded
 
@@ -19,6 +20,7 @@ READ_AHEAD = 16
 
 PINNED = frozenset({"cuda"})
 """Devices that copy from pinned memory by themselves."""
+_ALIGNED = 64  # bytes that the parts of a piece of memory begin at multiples of
 
 
 @dataclass(frozen=True)
@@ -28,20 +30,45 @@ class TextBatch:
     inputs: dict[str, Tensor]
     source: TokenBatch
     target: TokenBatch | None
+    piece: "_Piece | None" = None
+    """The memory that its tensors are parts of, where that is one piece."""
 
     def map(self, change: Callable[[Tensor], Tensor]) -> "TextBatch":
-        """The batch with `change` of every tensor."""
+        """The batch with `change` of every tensor; what was derived of its tokens is left out."""
         inputs = {name: change(tensor) for name, tensor in self.inputs.items()}
         return TextBatch(inputs, self.source.map(change), self.target and self.target.map(change))
 
+    def copied(self, copy: Callable[[Tensor], Tensor]) -> "TextBatch":
+        """The batch elsewhere, with what was derived of its tokens."""
+        inputs = {name: copy(tensor) for name, tensor in self.inputs.items()}
+        return TextBatch(inputs, self.source.copied(copy), self.target and self.target.copied(copy))
+
+    def knowing(self, functions: Iterable[Derive]) -> "TextBatch":
+        """The batch with these derived of its tokens."""
+        functions = tuple(functions)
+        return replace(
+            self,
+            source=self.source.knowing(functions),
+            target=self.target and self.target.knowing(functions),
+        )
+
     def bound_for(self, device: torch.device) -> "TextBatch":
-        """The batch in memory from which it is copied to the device while that is at work."""
-        return self.map(Tensor.pin_memory) if device.type in PINNED else self
+        """The batch in one piece of memory, from which one copy takes it to the device while that is at work.
+
+        With what was derived of its tokens until now: what an accelerator would derive in dozens of small steps.
+        """
+        if device.type not in PINNED:
+            return self
+        piece = _Piece()
+        self.copied(piece.plan)
+        piece.take_room()
+        return replace(self.copied(piece.take), piece=piece)
 
     def to(self, device: torch.device) -> "TextBatch":
         """The batch on the device; nothing waits for the copies but what reads them."""
-        inputs = {name: tensor.to(device, non_blocking=True) for name, tensor in self.inputs.items()}
-        return TextBatch(inputs, self.source.to(device), self.target and self.target.to(device))
+        if self.piece is None:
+            return self.copied(lambda tensor: tensor.to(device, non_blocking=True))
+        return self.copied(self.piece.to(device))
 
     @property
     def texts(self) -> int:
@@ -53,6 +80,52 @@ class TextBatch:
         """How many real tokens the batch holds."""
         targets = int(self.target.is_token.sum()) if self.target else 0
         return int(self.source.is_token.sum()) + targets
+
+
+class _Piece:
+    """Tensors side by side in one piece of pinned memory."""
+
+    _memory: Tensor
+
+    def __init__(self) -> None:
+        self._places: dict[tuple[object, ...], int] = {}  # where each begins
+        self._size = 0
+
+    def plan(self, tensor: Tensor) -> Tensor:
+        """Have room for a tensor; one that is there already is kept once."""
+        if _told_by(tensor) not in self._places:
+            self._places[_told_by(tensor)] = self._size
+            self._size += -(-tensor.nbytes // _ALIGNED) * _ALIGNED
+        return tensor
+
+    def take_room(self) -> None:
+        """Take as much memory as is planned."""
+        self._memory = torch.empty(self._size, dtype=torch.uint8).pin_memory()
+
+    def take(self, tensor: Tensor) -> Tensor:
+        """A copy of a tensor in this memory."""
+        return _part(self._memory, tensor, self._places[_told_by(tensor)]).copy_(tensor)
+
+    def to(self, device: torch.device) -> Callable[[Tensor], Tensor]:
+        """What gives the copies on a device of tensors in this memory; others are copied by themselves."""
+        here, memory = self._memory, self._memory.to(device, non_blocking=True)
+
+        def there(tensor: Tensor) -> Tensor:
+            place = tensor.data_ptr() - here.data_ptr()
+            if not 0 <= place < len(here) or not tensor.numel():
+                return tensor.to(device, non_blocking=True)
+            return _part(memory, tensor, place)
+
+        return there
+
+
+def _told_by(tensor: Tensor) -> tuple[object, ...]:
+    return tensor.data_ptr(), tensor.dtype, tensor.shape, tensor.stride()
+
+
+def _part(memory: Tensor, like: Tensor, place: int) -> Tensor:
+    """A tensor of that type and shape that begins at some byte of a piece of memory."""
+    return memory[place : place + like.nbytes].view(like.dtype).view(like.shape)
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,6 @@ def test_every_weight_counts_once_by_kind_and_offset(keys: int) -> None:
             for key in range(keys):
                 offset = min(max(key - int(places[text, line]), -farthest), farthest) + farthest
                 expected[:, kind[text, key], offset] += rows[text, :, line, key] * share[text, line]
-    is_kind = torch.nn.functional.one_hot(kind, kinds).mT.float().contiguous()
-    parts = (part.to(DEVICE) for part in (rows, places, is_kind, share))
+    parts = (part.to(DEVICE) for part in (rows, places, kind, share))
     found = binned(*parts, farthest=farthest)
     torch.testing.assert_close(found.cpu(), expected.flatten(1))

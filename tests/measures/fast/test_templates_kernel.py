@@ -36,7 +36,7 @@ def test_templates_products_and_sizes_are_those_of_torch(
     for rows in (causal_halves if causal else plain_halves)(tokens):
         expected = rows.sums
         found = template_rows(
-            tokens, rows.texts, rows.places, expected.share.float(), expected.kinds,
+            tokens, rows.drawn.texts, rows.drawn.places, expected.share.float(), expected.kinds,
             templates=18 if annotated else 16, farthest=127, count=4, causal=causal,
         )  # fmt: skip
         counted = expected.templates * (expected.share > 0)[:, None, :, None]

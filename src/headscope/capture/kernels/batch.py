@@ -14,6 +14,7 @@ from headscope.batches import (
     AttentionBatch,
     Carried,
     ChosenRows,
+    Derive,
     MovedBatch,
     TokenBatch,
     even_attention,
@@ -208,6 +209,8 @@ class FusedStack(ABC):
     """What is to be said where it is used, behind that it is."""
     rows_are_moved: ClassVar[bool] = False
     """Whether rows that are asked for by what heads move are kept as that; else they are weights all the same."""
+    derives: ClassVar[tuple[Derive, ...]] = ()
+    """What it derives of tokens, as `Measure.derives`."""
     chosen: dict[Key, Tensor]  # (text, head, row, key) rows that were asked for
     summed: dict[Key, tuple[Tensor, ...]]  # (head, ...) what others make of themselves
 

@@ -13,6 +13,7 @@ from headscope.capture.kernels.batch import NOTHING, Asked, FusedBatch, FusedSta
 from headscope.capture.kernels.launch import Call, Launches, RowsWanted, attend
 from headscope.capture.kernels.stack_sums import StackSums
 from headscope.capture.kernels.view import PairLists, TokenTables, View
+from headscope.measures.fast.codes_kernel import narrow
 from headscope.measures.reductions import (
     FARTHEST,
     PAIR_PATTERNS,
@@ -75,10 +76,38 @@ def _over_blocks(sums: Tensor) -> Tensor:
     return sums[:, :, 0] if sums.shape[2] == 1 else sums.sum(2)
 
 
+def own_tables(tokens: TokenBatch) -> TokenTables:
+    """What the kernels need to know of tokens that look at each other, but for pairs."""
+    return _joined(tokens, tokens, tokens.derive(window_of_offsets).int())
+
+
+def _joined(queries: TokenBatch, keys: TokenBatch, windows: Tensor) -> TokenTables:
+    classes = keys.derive(class_table)[..., : len(KeyClass)].float().contiguous()
+    return TokenTables.of(
+        (classes, keys.derive(ordinary_keys), keys.is_token.contiguous()),
+        (queries.is_token.contiguous(), queries.derive(_members), queries.derive(_shares)),
+        windows,
+        padded=not (queries.is_full and keys.is_full),
+    )
+
+
+def _members(tokens: TokenBatch) -> Tensor:
+    """(text, query) a bit for each QueryGroup that a query is in."""
+    weights = tokens.derive(group_weights)  # (text, group, query)
+    bits = 1 << torch.arange(weights.shape[1], device=weights.device, dtype=torch.uint8)
+    return ((weights > 0) * bits[:, None]).sum(1, dtype=torch.uint8)
+
+
+def _shares(tokens: TokenBatch) -> Tensor:
+    """(text, 8) what a query of each QueryGroup counts in the mean over it."""
+    return torch.nn.functional.pad(tokens.derive(group_weights).amax(-1).float(), (0, 1))
+
+
 class TritonStack(FusedStack):
     """A stack's layers, each by one launch or few."""
 
     rows_are_moved = True
+    derives = (own_tables, narrow)
 
     def __init__(
         self, grid: HeadGrid, sides: tuple[TokenBatch, TokenBatch], wanted: Sequence[ChosenRows] = ()
@@ -138,18 +167,6 @@ class TritonStack(FusedStack):
         return _Left(self.sums if layer == ALL_LAYERS else self.sums.of_layer(layer), self.sides)
 
 
-def _members(tokens: TokenBatch) -> Tensor:
-    """(text, query) a bit for each QueryGroup that a query is in."""
-    weights = tokens.derive(group_weights)  # (text, group, query)
-    bits = 1 << torch.arange(weights.shape[1], device=weights.device, dtype=torch.uint8)
-    return ((weights > 0) * bits[:, None]).sum(1, dtype=torch.uint8)
-
-
-def _shares(tokens: TokenBatch) -> Tensor:
-    """(text, 8) what a query of each QueryGroup counts in the mean over it."""
-    return torch.nn.functional.pad(tokens.derive(group_weights).amax(-1).float(), (0, 1))
-
-
 def _pairs(tokens: TokenBatch) -> PairLists:
     """The pairs that named patterns point at."""
     return PairLists(tokens.derive(pattern_codes)[0].contiguous())
@@ -161,26 +178,18 @@ def _tables(queries: TokenBatch, keys: TokenBatch) -> TokenTables:
 
 
 class _Tables:
-    """What the kernels need to know of the keys of a batch."""
+    """What the kernels need to know of the keys of a batch, by who asks."""
 
     def __init__(self, keys: TokenBatch) -> None:
-        self.classes = keys.derive(class_table)[..., : len(KeyClass)].float().contiguous()
         self._of: dict[int, TokenTables] = {}
 
     def of(self, queries: TokenBatch, keys: TokenBatch) -> TokenTables:
         """With what is known of who asks."""
         if id(queries) not in self._of:
-            members = queries.derive(_members)
-            self._of[id(queries)] = TokenTables(
-                self.classes,
-                keys.derive(ordinary_keys).contiguous(),
-                keys.is_token.contiguous(),
-                queries.is_token.contiguous(),
-                members,
-                queries.derive(_shares),
-                keys.derive(window_of_offsets).int() if queries is keys else members,
-                keys.derive(_pairs) if queries is keys else None,
-                padded=not (queries.is_full and keys.is_full),
+            self._of[id(queries)] = (
+                replace(keys.derive(own_tables), pairs=keys.derive(_pairs))
+                if queries is keys
+                else _joined(queries, keys, queries.derive(_members))
             )
         return self._of[id(queries)]
 

@@ -227,7 +227,7 @@ class Launches:
             kind = {"MOVED": number > 0, "WHOLE": view.whole, "EVEN": keys % tiling.keys == 0, "FULL": full}
             sum_up = _SUMMED.bound(
                 (blocks, heads, texts),
-                LATER, LATER, view.pointers[0], LATER, LATER, LATER, fetched, self._logs_fetched, tables.ordinary_bits,
+                LATER, LATER, view.pointers[0], LATER, LATER, LATER, fetched, self._logs_fetched, tables.ordinary,
                 tables.half_classes if view.half else tables.classes, tables.asking, tables.members,
                 tables.shares,
                 tables.members if lists is None else lists.entries,

@@ -1,8 +1,9 @@
 """What the kernels are told of an attention call: how maps are cut, what its tokens are, how queries see keys."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -106,39 +107,49 @@ class TokenTables:
     """What the kernels need to know of the tokens of a batch; the same for all layers."""
 
     classes: Tensor  # (text, key, 8) 1 where the key is of the class
-    ordinary: Tensor  # (text, key) which keys count by distance
+    half_classes: Tensor  # the same in half precision, which holds them exactly
+    ordinary: Tensor  # (text, key) all bits set where the key counts by distance
     seen: Tensor  # (text, key)
+    limits: Tensor  # (text, key) the most that the score of a key may be
     real: Tensor  # (text, query)
+    asking: Tensor  # (text, query) the most that the logarithm of a query's weight may be
     members: Tensor  # (text, query) a bit for each group that a query is in
     shares: Tensor  # (text, 8) what a query of each group counts in the mean over it
     windows: Tensor  # (text, offset + queries) where an offset counts by distance; empty between two texts
-    pairs: PairLists | None  # None between two texts
     padded: bool  # whether any key or query is padding
+    pairs: PairLists | None = None  # None between two texts
 
-    @cached_property
-    def ordinary_bits(self) -> Tensor:
-        """(text, key) all bits set where the key counts by distance."""
-        return -self.ordinary.short()
+    @classmethod
+    def of(
+        cls,
+        keys: tuple[Tensor, Tensor, Tensor],
+        queries: tuple[Tensor, Tensor, Tensor],
+        windows: Tensor,
+        *,
+        padded: bool,
+        pairs: PairLists | None = None,
+    ) -> "TokenTables":
+        """From the classes of keys, which count by distance and which are seen, and who of queries is real, in which
+        groups, and what it counts there.
+        """
+        (classes, is_ordinary, seen), (real, members, shares) = keys, queries
+        limits, asking = (torch.where(known, torch.inf, fused.NEVER.value) for known in (seen, real))
+        return cls(
+            classes, classes.half(), -is_ordinary.short(), seen, limits, real, asking, members, shares, windows,
+            padded, pairs,
+        )  # fmt: skip
 
-    @cached_property
-    def limits(self) -> Tensor:
-        """(text, key) the most that the score of a key may be."""
-        return torch.where(self.seen, torch.inf, fused.NEVER.value)
+    def map(self, change: Callable[[Tensor], Tensor]) -> "TokenTables":
+        """The tables with `change` of every tensor, without pairs."""
+        changed: dict[str, Any] = {
+            name: change(each) for name, each in vars(self).items() if isinstance(each, Tensor)
+        }
+        return TokenTables(**changed, padded=self.padded)
 
-    @cached_property
-    def asking(self) -> Tensor:
-        """(text, query) the most that the logarithm of a query's weight may be."""
-        return torch.where(self.real, torch.inf, fused.NEVER.value)
-
-    @cached_property
+    @property
     def no_limits(self) -> Tensor:
         """(text, key) where the mask itself says what is seen."""
         return torch.full_like(self.limits, torch.inf)
-
-    @cached_property
-    def half_classes(self) -> Tensor:
-        """The classes in half precision, which holds them exactly."""
-        return self.classes.half()
 
 
 @dataclass(frozen=True)
@@ -201,10 +212,10 @@ class View:
             key.stride(),
             value.shape,
             value.stride(),
-            query.dtype,
         )
-        others = (self.causal, self.masked, inputs.scale, inputs.soft_cap, inputs.sinks is not None)
-        return (*sizes, *others, inputs.position_bias is not None, *self.steps)
+        added = [None if each is None else each.dtype for each in (self.mask, self.bias, inputs.sinks)]
+        types = (query.dtype, key.dtype, value.dtype, *added)
+        return (*sizes, *types, self.causal, self.masked, inputs.scale, inputs.soft_cap, *self.steps)
 
     @property
     def half(self) -> bool:

@@ -11,13 +11,14 @@ _PARTS, _HEADS = 64, 4  # into so many the rows are dealt, and of so many heads 
 
 
 @triton.jit
-def _by_kind(weight, kinds, at, inside, sums, keys):
-    """Weights (head, lane) of keys of each of four kinds, added to their sums; `kinds` (kind, key) is 1 for that of a key."""
+def _by_kind(weight, kinds, at, inside, sums):
+    """Weights (head, lane) of keys of each of four `kinds` (key,), added to their sums."""
+    kind = tl.load(kinds + at, mask=inside, other=4).to(tl.int32)[None, :]
     return (
-        sums[0] + weight * tl.load(kinds + at, mask=inside, other=0.0)[None, :],
-        sums[1] + weight * tl.load(kinds + keys + at, mask=inside, other=0.0)[None, :],
-        sums[2] + weight * tl.load(kinds + 2 * keys + at, mask=inside, other=0.0)[None, :],
-        sums[3] + weight * tl.load(kinds + 3 * keys + at, mask=inside, other=0.0)[None, :],
+        sums[0] + tl.where(kind == 0, weight, 0.0),
+        sums[1] + tl.where(kind == 1, weight, 0.0),
+        sums[2] + tl.where(kind == 2, weight, 0.0),
+        sums[3] + tl.where(kind == 3, weight, 0.0),
     )
 
 
@@ -28,8 +29,8 @@ def _binned_rows(
 ):  # fmt: skip
     """(part, head, kind, offset) weights (text, head, row, key) of the queries at `places` (text, row).
 
-    `kinds` (text, kind, key) is 1 for the kind of a key, of which there are four, and `share` (text, row) is what a row
-    counts. FAR ones, past FARTHEST, count there.
+    `kinds` (text, key) are those of keys, of which there are four, and `share` (text, row) is what a row counts. FAR
+    ones, past FARTHEST, count there.
     """
     part = tl.program_id(0)
     head, lanes = tl.program_id(1) * HEADS + tl.arange(0, HEADS), tl.arange(0, LANES)
@@ -41,19 +42,19 @@ def _binned_rows(
         place = tl.load(places + line).to(tl.int32)
         counts = tl.load(share + line)
         weights = rows + text * row_text + head[:, None] * row_head + line % count * keys
-        own_kinds = kinds + text * keys * 4
+        own_kinds = kinds + text * keys
         keyed = place - FARTHEST + lanes
         inside = (keyed >= 0) & (keyed < keys) & (lanes <= 2 * FARTHEST)
         weight = tl.load(weights + keyed[None, :], mask=is_head & inside[None, :], other=0.0).to(tl.float32)
-        sums = _by_kind(weight * counts, own_kinds, keyed, inside, sums, keys)
+        sums = _by_kind(weight * counts, own_kinds, keyed, inside, sums)
         if FAR:
             for start in range(0, keys, LANES):
                 keyed = start + lanes
                 earlier, later = keyed < place - FARTHEST, (keyed > place + FARTHEST) & (keyed < keys)
                 far = is_head & (earlier | later)[None, :]
                 weight = tl.load(weights + keyed[None, :], mask=far, other=0.0).to(tl.float32) * counts
-                before = _by_kind(weight, own_kinds, keyed, earlier, before, keys)
-                after = _by_kind(weight, own_kinds, keyed, later, after, keys)
+                before = _by_kind(weight, own_kinds, keyed, earlier, before)
+                after = _by_kind(weight, own_kinds, keyed, later, after)
     out += (part * heads + head[:, None]) * 4 * LANES + lanes[None, :]
     for kind in tl.static_range(4):
         of_kind = sums[kind]
@@ -69,8 +70,8 @@ _BINNED = Launcher(_binned_rows)
 def binned(rows: Tensor, places: Tensor, kinds: Tensor, share: Tensor, *, farthest: int) -> Tensor:
     """(head, kind and offset) the sums of rows (text, head, row, key), by kind of key and by offset.
 
-    `places` (text, row) are the queries, `kinds` (text, kind, key) is 1 for that of a key, of which there are four,
-    `share` (text, row) is what a row counts.
+    `places` (text, row) are the queries, `kinds` (text, key) those of keys, of which there are four, `share` (text, row)
+    is what a row counts.
     """
     texts, heads, lines, keys = rows.shape
     width = 1 << (2 * farthest).bit_length()

@@ -68,8 +68,9 @@ class Launcher:
 class Bound:
     """A launch whose arguments are known but for some tensors and whole numbers, which are told each time.
 
-    A kernel must not be compiled anew for other numbers (`do_not_specialize`); tensors are told apart by their type and
-    by how far they lie from a multiple of 16 bytes. What stays the same is looked at once, and handed over as numbers.
+    A kernel must not be compiled anew for other numbers (`do_not_specialize`), and a tensor is of the same type each
+    time; how far tensors lie from multiples of 16 bytes tells launches apart. What stays the same is looked at once,
+    and handed over as numbers.
     """
 
     def __init__(
@@ -77,16 +78,18 @@ class Bound:
     ) -> None:
         self._launcher, self._grid, self._numbers, self._named = launcher, grid, numbers, named
         self._later = [place for place, number in enumerate(numbers) if number is LATER]
-        self._ready: dict[tuple[Any, ...], tuple[Callable[..., None], list[Any]]] = {}
+        self._ready: dict[int, tuple[Callable[..., None], list[Any]]] = {}
 
     def __call__(self, *told: Tensor | int) -> None:
         """Launch it."""
-        addresses = [each if isinstance(each, int) else each.data_ptr() for each in told]
-        apart = tuple(
-            (each.dtype, address & 15)
-            for each, address in zip(told, addresses, strict=True)
-            if isinstance(each, Tensor)
-        )
+        addresses: list[int] = []
+        apart = 0  # from multiples of 16 bytes, a digit for each tensor
+        for each in told:
+            if isinstance(each, int):
+                addresses.append(each)
+            else:
+                addresses.append(each.data_ptr())
+                apart = apart << 4 | addresses[-1] & 15
         if apart in self._ready:
             launch, arguments = self._ready[apart]
             for place, address in zip(self._later, addresses, strict=True):
@@ -99,7 +102,7 @@ class Bound:
         self._launcher[self._grid](*numbers, **self._named)
         self._remember(apart, numbers)
 
-    def _remember(self, apart: tuple[Any, ...], numbers: list[Any]) -> None:
+    def _remember(self, apart: int, numbers: list[Any]) -> None:
         launcher = self._launcher
         if launcher._interpreted:
             return

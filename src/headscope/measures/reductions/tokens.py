@@ -80,10 +80,6 @@ def query_kinds(tokens: TokenBatch) -> tuple[Tensor, Tensor]:
 
 def groups_present(tokens: TokenBatch) -> Tensor:
     """(text, group) which QueryGroups a text has."""
-    return tokens.derive(_groups_present)
-
-
-def _groups_present(tokens: TokenBatch) -> Tensor:
     return tokens.derive(group_weights).any(-1)
 
 
