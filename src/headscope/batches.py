@@ -85,7 +85,9 @@ class TokenBatch:
     def apart(self) -> "TokenBatch":
         """The same tokens, of which only tensors and other tokens are derived: such as hold them in no cycle."""
         alone = self.map(lambda tensor: tensor)
-        plain = {made: known for made, known in self._derived.items() if isinstance(known, Tensor | TokenBatch)}
+        plain = {
+            made: known for made, known in self._derived.items() if isinstance(known, Tensor | TokenBatch)
+        }
         alone._derived.update(plain)
         return alone
 

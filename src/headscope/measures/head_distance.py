@@ -10,6 +10,7 @@ from typing import ClassVar, Self
 import torch
 from torch import Tensor
 
+from headscope.accumulator import is_nothing
 from headscope.batches import ALL_LAYERS, ChosenRows, Derive, lengths_of
 from headscope.errors import CaptureError
 from headscope.measures.base import MEASURES, Measure, TextMean
@@ -98,11 +99,13 @@ class HeadDistance(Measure):
             return
         held, self._held = self._held, []
         on_cpu, (texts, _, queries, keys) = held[0].device.type == "cpu", held[0].shape
+        by_kernel = held[0].is_cuda and find_spec("triton") is not None
         held_rows = batch.queries.lengths if sample is None else sample[1].sum(-1)  # (text,)
         compared = self._compared(sample, held_rows)  # (text,)
         size = queries * keys
-        bytes_of_text = self.grid.size * size * held[0].element_size()
-        step = max(1, CPU_BLOCK // size if on_cpu else ACCELERATOR_BYTES // bytes_of_text)
+        is_changed = self._leaves_first or self.faithful or not by_kernel
+        of_text = self.grid.size * max(size * is_changed, self.grid.size) * held[0].element_size()
+        step = max(1, CPU_BLOCK // size if on_cpu else ACCELERATOR_BYTES // of_text)
         for part in (slice(start, start + step) for start in range(0, texts, step)):
             asked, seen = compared[part], batch.keys.lengths[part]  # (text,) how many queries and keys
             rows, columns = (int(held_rows[part].max()), int(seen.max())) if on_cpu else (queries, keys)
@@ -117,11 +120,21 @@ class HeadDistance(Measure):
                     & batch.keys.is_token[part, None, None, :columns]
                 )
                 maps = ((1 - SMOOTHING) * maps + SMOOTHING / seen[:, None, None, None]) * real
+            if by_kernel:
+                self._add_by_kernel(maps, torch.ones_like(asked) if self.faithful else asked)
+                continue
             block = CPU_BLOCK if on_cpu else ACCELERATOR_BLOCK
             sums = divergence_sums(maps.transpose(0, 1), block=block, causal=self.grid.causal)
             values = sums if self.faithful else sums / asked.clamp_min(1)[:, None, None]
             # A decoder's text whose only sampled query is the first says nothing.
             self.means.add(values, applies=(asked > 0)[:, None, None] if self._leaves_first else None)
+
+    def _add_by_kernel(self, maps: Tensor, asked: Tensor) -> None:
+        """Count maps (text, head, query, key) on a GPU, by the mean over the queries that are `asked` (text,)."""
+        from headscope.measures.fast import divergence_kernel  # noqa: PLC0415  (needs triton)
+
+        before = None if is_nothing(self.means.sums) else self.means.sums.to(maps.device)
+        self.means.sums = divergence_kernel.text_sums(maps, asked, before)
 
     @property
     def described(self) -> str:
@@ -254,10 +267,6 @@ def divergence_sums(maps: Tensor, *, block: int, causal: bool = False) -> Tensor
     when p and q add up to 1, so the inner loop is one sum, one logarithm and one dot product for each pair. In `causal`
     maps what no head may look at, about half, is left out of it.
     """
-    if maps.is_cuda and find_spec("triton") is not None:
-        from headscope.measures.fast import divergence_kernel  # noqa: PLC0415  (needs triton)
-
-        return divergence_kernel.divergence_sums(maps.transpose(0, 1))
     if cpu.takes(maps):
         mass, negative, joint = cpu.joint_sums(maps.transpose(0, 1), sparse=causal)
     else:

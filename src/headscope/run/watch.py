@@ -33,7 +33,7 @@ ACCELERATOR_TOKENS = 32_768
 LAYER_BYTES = 1 << 30
 HELD_BYTES = {"cpu": 256 << 20}
 HELD_BYTES_ELSEWHERE = 4 << 30
-HELD_BYTES_BY_KERNELS = 384 << 20
+HELD_BYTES_BY_KERNELS = 448 << 20
 """Smaller: kernels hold no maps beside, so that a run takes little more memory than the plain forward pass. Where a
 quarter of what the weights take is more, that."""
 LEAST_TOKENS = 8192

@@ -157,9 +157,9 @@ class FusedBatch(AttentionBatch):
     @property
     def moved(self) -> MovedBatch:
         """The same by what the heads move, made anew: kept here, both would stay until Python looks for cycles."""
-        if self.left.fetched is None:
+        if (lengths := self.left.fetched) is None:
             return super().moved
-        batch = MovedBatch(self, self.left.fetched)
+        batch = MovedBatch(self, lengths)
         batch._reduced[one_pass] = self.left.sums(1)
         return batch
 
@@ -178,8 +178,11 @@ class WholeBatch(FusedBatch):
     @property
     def moved(self) -> MovedBatch:
         """The same by what the heads move, made anew."""
-        assert self.left.fetched is not None
-        batch = WholeMoved(self, self.left.fetched)
+        lengths = (
+            torch.empty(0) if self.stack.rows_are_moved else self.left.fetched
+        )  # else nobody asks for them
+        assert lengths is not None
+        batch = WholeMoved(self, lengths)
         batch._reduced[one_pass] = self.left.sums(1)
         return batch
 

@@ -130,18 +130,17 @@ def attend(
     )
 
 
-@triton.jit(do_not_specialize=["first"])
+@triton.jit
 def fetch_lengths(
-    value, seen, coarse, fine, fetched, logs_fetched,
-    value_text, value_group, value_key, value_dim, heads, groups, keys, width, rank, lines, first, blocks, items,
+    value, seen, coarse, fine, logs_fetched,
+    value_text, value_group, value_key, value_dim, heads, groups, keys, width, rank, blocks, items,
     BLOCK: tl.constexpr, DIM: tl.constexpr, RANK: tl.constexpr, ONCE: tl.constexpr, HALF: tl.constexpr,
     GROUPED: tl.constexpr,
 ):  # fmt: skip
-    """(text, head, key) how long what a head fetches at each key is, in the rows of a stack's `lines` heads.
+    """(text, head, key) the logarithm of how long what a head fetches at each key is, NEVER of nothing.
 
     The root of the projection is `coarse` + `fine` (head, dim, rank); padding, whose `seen` (text, key) is 0, has no length.
-    `logs_fetched` (text, head, key) are their logarithms, NEVER of nothing. A program goes through `items`, which are a
-    text's blocks of keys; with ONCE it loads the root once.
+    A program goes through `items`, which are a text's blocks of keys; with ONCE it loads the root once.
     """
     head = tl.program_id(0)
     dims = tl.arange(0, DIM)
@@ -159,7 +158,6 @@ def fetch_lengths(
         squares = _squares(vectors, root, rest, coarse, fine, head, dims, width, rank, RANK, ONCE, HALF)
         visible = tl.load(seen + text * keys + inside)
         length = tl.where(visible != 0, tl.sqrt(squares), 0.0)  # padding may hold nan
-        tl.store(fetched + (text * lines + first + head) * keys + places, length, mask=places < keys)
         logs = tl.where(length > 0, tl.log2(length), NEVER)
         tl.store(logs_fetched + (text * heads + head) * keys + places, logs, mask=places < keys)
 

@@ -31,15 +31,20 @@ from headscope.types import HeadGrid
 
 _PATTERNS = len(PAIR_PATTERNS)
 _NARROW = 16  # the fewest neurons that a kernel takes
-_SUMMED_BYTES = 3 << 24  # rows that only their sums are wanted of may take so much before they are summed up
+_SUMMED_BYTES = 3 << 24  # rows that only their sums are wanted of may take so much before they are summed up,
+_SUMMED_BYTES_ALONE = 1 << 24  # or so much if they are of one text, as in few batches
 
 
 class _Left:
     """The sums of blocks that kernels leave, added up."""
 
     def __init__(self, sums: StackSums, sides: tuple[TokenBatch, TokenBatch]) -> None:
-        self.fetched = sums.fetched
         self._left, self._sides = sums, sides
+
+    @property
+    def fetched(self) -> Tensor | None:
+        """(text, head, key) the lengths of what is fetched at each key, of one layer; None where nobody asked."""
+        return self._left.fetched
 
     def given_sums(self) -> Tensor | None:
         """(text, head, 4) what heads give."""
@@ -133,7 +138,8 @@ class TritonStack(FusedStack):
             texts = len(self.sides[0].ids) if rows.texts is None else len(rows.texts)
             sizes = (rows.places.shape[1], self.sides[1].ids.shape[1])
             digits = torch.float16 if inputs.query.dtype.itemsize < torch.float32.itemsize else torch.float32
-            fitting = _SUMMED_BYTES // max(1, texts * self.grid.heads * prod(sizes) * digits.itemsize)
+            most = _SUMMED_BYTES if texts > 1 else _SUMMED_BYTES_ALONE
+            fitting = most // max(1, texts * self.grid.heads * prod(sizes) * digits.itemsize)
             layers = max(1, min(fitting, self.grid.layers)) if rows.summed else self.grid.layers
             shape = (texts, layers * self.grid.heads, *sizes)
             self.chosen[rows.key] = torch.empty(shape, device=inputs.query.device, dtype=digits)

@@ -156,8 +156,8 @@ class Launches:
             left.roots[first // left.heads] = asked.root.whole
             root = asked.root.coarse, asked.root.fine
             self._give(call.output, tensor_or(asked.stream, call.output), *root, first)
-            if left.fetched is not None:
-                self._fetch(view.inputs.value, *root, first)
+            if left.logs_fetched is not None:
+                self._fetch(view.inputs.value, *root)
         placed = (view.inputs.query, view.inputs.key, *view.pointers[1:])
         diagonals, near = self._room_for_diagonals()
         for (sum_up, crowd, fold), normaliser in zip(
@@ -222,12 +222,12 @@ class Launches:
             *(heads, key.shape[1], queries, keys, width, tiles, self._left.lines),
         )
         made: list[tuple[Bound, Bound | None, Bound | None]] = []
-        fetched, weighed = tensor_or(self._left.fetched, self._moving), self._left.fetched is not None
+        weighed = self._left.logs_fetched is not None
         for number, way in enumerate(self._left.ways):
             kind = {"MOVED": number > 0, "WHOLE": view.whole, "EVEN": keys % tiling.keys == 0, "FULL": full}
             sum_up = _SUMMED.bound(
                 (blocks, heads, texts),
-                LATER, LATER, view.pointers[0], LATER, LATER, LATER, fetched, self._logs_fetched, tables.ordinary,
+                LATER, LATER, view.pointers[0], LATER, LATER, LATER, self._logs_fetched, tables.ordinary,
                 tables.half_classes if view.half else tables.classes, tables.asking, tables.members,
                 tables.shares,
                 tables.members if lists is None else lists.entries,
@@ -260,14 +260,13 @@ class Launches:
     @cached_property
     def _logs_fetched(self) -> Tensor:
         """(text, head, key) room for the logarithms of the lengths of what is fetched, where they are asked for."""
-        (texts, heads, _, _), keys = self._like.inputs.query.shape, self._like.inputs.key.shape[2]
-        return self._like.room(*((texts, heads, keys) if self._left.fetched is not None else (1,)))
+        return tensor_or(self._left.logs_fetched, self._moving)
 
     @cached_property
     def _moving(self) -> Tensor:
         """(text, head, query) room for the log-sum-exps of what is moved, where they are asked for."""
         return self._like.room(
-            *(self._like.inputs.query.shape[:3] if self._left.fetched is not None else (1,))
+            *(self._like.inputs.query.shape[:3] if self._left.logs_fetched is not None else (1,))
         )
 
     @cached_property
@@ -291,13 +290,13 @@ class Launches:
         view, left = self._like, self._left
         value, heads = view.inputs.value, view.inputs.query.shape[1]
         texts, groups, keys, width = value.shape
-        assert left.fetched is not None
+        assert left.logs_fetched is not None
         block, rank = rows_together(view), left.rank
         items = texts * -(-keys // block)
         return _FETCHED.bound(
             (heads, max(1, min(items, _PROGRAMS // heads))),
-            LATER, view.tables.seen, LATER, LATER, left.fetched, self._logs_fetched, *value.stride(),
-            heads, groups, keys, width, rank, left.lines, LATER, -(-keys // block), items,
+            LATER, view.tables.seen, LATER, LATER, left.logs_fetched, *value.stride(),
+            heads, groups, keys, width, rank, -(-keys // block), items,
             BLOCK=block, DIM=padded(width), **_ranks(view, rank), HALF=view.half, GROUPED=groups != heads,
             maxnreg=view.registers,
         )  # fmt: skip

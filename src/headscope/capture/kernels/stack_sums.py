@@ -40,7 +40,8 @@ class StackSums:
     given: Tensor | None = None
     """(text, head, block, sum) of lengths given, of their squares, and of lengths against the residual stream."""
     vectors: Tensor | None = None  # (text, head, block, dim) the sum of what is given, before the projection
-    fetched: Tensor | None = None  # (text, head, key) the lengths of what is fetched at each key
+    logs_fetched: Tensor | None = None
+    """(text, head, key) the logarithms of the lengths of what is fetched at each key, of the layer that came last."""
 
     def __init__(self, layers: int, heads: int) -> None:
         self.layers, self.heads = layers, heads
@@ -67,16 +68,22 @@ class StackSums:
         self.given = view.room(*parts, 4)
         self.vectors = view.room(*parts, view.inputs.value.shape[-1])
         if moved:
-            self.fetched = view.room(texts, self.lines, keys)
+            self.logs_fetched = view.room(texts, self.heads, keys)
+
+    @property
+    def fetched(self) -> Tensor | None:
+        """(text, head, key) the lengths of what is fetched at each key, of the layer that came last."""
+        return None if self.logs_fetched is None else self.logs_fetched.exp2()
 
     def of_layer(self, place: int) -> "StackSums":
         """Those of the layer at that place alone."""
         own = StackSums(1, self.heads)
         heads = slice(place * self.heads, (place + 1) * self.heads)
         own.ways = [_part(way, heads) for way in self.ways]
-        for name in ("given", "vectors", "fetched"):
+        for name in ("given", "vectors"):
             whole = getattr(self, name)
             setattr(own, name, None if whole is None else whole[:, heads])
+        own.logs_fetched = self.logs_fetched
         own.roots = {0: self.roots[place]} if self.roots else {}
         return own
 

@@ -200,7 +200,7 @@ def _log_weights(
 
 @triton.jit(do_not_specialize=["first"])
 def summed(
-    query, key, seen, mask, bias, normaliser, fetched, logs_fetched, ordinary, classes, asking, members, shares, entries,
+    query, key, seen, mask, bias, normaliser, logs_fetched, ordinary, classes, asking, members, shares, entries,
     masses, entropies, diagonals, near, pairs, moving,
     query_text, query_head, query_row, query_dim, key_text, key_group, key_step, key_dim,
     mask_text, mask_head, mask_row, mask_key, bias_text, bias_head, bias_row, bias_key,
@@ -213,8 +213,8 @@ def summed(
     """One block of one head's queries on one text: its part of every sum. Long, since its registers are live throughout.
 
     `normaliser` (text, head, query) are log-sum-exps. With MOVED they are those of what is moved, and `logs_fetched`
-    (text, head, key) the logarithms of the lengths of what is fetched; looked at first, attention FINDS them, from the
-    `fetched` lengths themselves (text, head of a stack, key), and leaves them in `moving`.
+    (text, head, key) the logarithms of the lengths of what is fetched; looked at first, attention FINDS them, and leaves
+    them in `moving`.
     `ordinary` (text, key) has all bits set for keys that count by distance; `asking` (text, query) is the most that the
     logarithm of a query's weight may be, NEVER for padding; `members` (text, query) has a bit for each group that a
     query is in, and `shares` (text, group) are what it counts there. WITHIN one text there are diagonals, of `ordinary`
@@ -251,7 +251,6 @@ def summed(
     mask += wide * mask_text + head * mask_head
     bias += wide * bias_text + head * bias_head
     seen += wide * keys
-    fetched += own * keys
     logs_fetched += line * keys
     last = keys
     if CAUSAL:
@@ -282,7 +281,7 @@ def summed(
         )  # fmt: skip
         part = tl.exp2(logs)
         if FINDS:
-            length = tl.load(fetched + inside)
+            length = tl.exp2(tl.load(logs_fetched + inside))
             moved += tl.sum(tl.reshape(part * length[None, :], [ROWS, KEYS // SIDE, SIDE]), 1)
         entropy -= tl.sum(tl.reshape(part * logs, [ROWS, KEYS // SIDE, SIDE]), 1)
         weights = part.to(precision)

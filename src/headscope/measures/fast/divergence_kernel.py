@@ -27,6 +27,7 @@ from headscope.measures.fast.launching import Launcher
 _HEADS, _CHUNK = 16, 32
 _TOGETHER, _KEYS = 128, 32
 _PROGRAMS = 512  # so many keep a GPU busy
+_ROWS, _COLUMNS = 16, 32
 COMPILED = tl.constexpr(os.environ.get("TRITON_INTERPRET") != "1")
 """Triton's interpreter knows no instructions of the hardware."""
 TINY = tl.constexpr(1e-30)
@@ -137,43 +138,86 @@ def _products(
     tl.store(at, total, mask=(one[:, None] < heads) & (other[None, :] < heads))
 
 
-_JOINT, _PRODUCTS = Launcher(_joint), Launcher(_products)
+@triton.jit
+def _over_texts(
+    joint, asked, before, out, texts, parts, heads, factor,
+    ROWS: tl.constexpr, COLUMNS: tl.constexpr, HAS_BEFORE: tl.constexpr,
+):  # fmt: skip
+    """(3, head, head) sums over texts of divergences, of their squares, and of how many there are, in float64.
 
-
-def divergence_sums(maps: Tensor) -> Tensor:
-    """(text, head, head) Jensen-Shannon divergence of every two heads, summed over queries.
-
-    `maps` is (text, head, query, key), 0 where there is padding; queries and keys lie behind each other.
+    The divergence is `factor` times J(a, a) + J(b, b) - 2 J(a, b), `joint` (text and part, head, head) above the
+    diagonal, over how many queries are `asked` (text,). A text of which none is does not count.
     """
-    maps = maps.flatten(2)
-    divergence = _by_products(maps) if maps.dtype == torch.float16 else _by_logarithms(maps)
-    above = divergence.triu_(1).clamp_min_(0)
-    return above + above.mT
+    one = tl.program_id(0) * ROWS + tl.arange(0, ROWS)[:, None]
+    other = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)[None, :]
+    inside, size = (one < heads) & (other < heads), tl.cast(heads, tl.int64) * heads
+    at = tl.minimum(one, other) * heads + tl.maximum(one, other)
+    own, beside = tl.minimum(one, heads - 1) * (heads + 1), tl.minimum(other, heads - 1) * (heads + 1)
+    total = tl.zeros([ROWS, COLUMNS], tl.float64)
+    squares = tl.zeros([ROWS, COLUMNS], tl.float64)
+    counted = tl.zeros([ROWS, COLUMNS], tl.float64)
+    for text in range(0, texts):
+        queries = tl.load(asked + text)
+        apart = tl.zeros([ROWS, COLUMNS], tl.float64)
+        for part in range(0, parts):
+            here = joint + (text * parts + part) * size
+            apart += tl.load(here + own).to(tl.float64) + tl.load(here + beside).to(tl.float64)
+            apart -= 2 * tl.load(here + at, mask=inside, other=0.0).to(tl.float64)
+        apart = tl.where(one != other, tl.maximum(apart, 0.0), 0.0) * factor
+        each = apart / tl.maximum(queries, 1)
+        counts = (queries > 0).to(tl.float64)
+        total += each * counts
+        squares += each * each * counts
+        counted += counts
+    place = one * heads + other
+    if HAS_BEFORE:
+        total += tl.load(before + place, mask=inside, other=0.0)
+        squares += tl.load(before + size + place, mask=inside, other=0.0)
+        counted += tl.load(before + 2 * size + place, mask=inside, other=0.0)
+    tl.store(out + place, total, mask=inside)
+    tl.store(out + size + place, squares, mask=inside)
+    tl.store(out + 2 * size + place, counted, mask=inside)
 
 
-def _by_logarithms(maps: Tensor) -> Tensor:
-    """(text, head, head) the divergences above the diagonal, in float64."""
+_JOINT, _PRODUCTS, _OVER_TEXTS = map(Launcher, (_joint, _products, _over_texts))
+
+
+def text_sums(maps: Tensor, asked: Tensor, before: Tensor | None = None) -> Tensor:
+    """(3, head, head) of every two heads' Jensen-Shannon divergence: sums over texts as `means_kernel.text_sums` has them.
+
+    Of each text it is the mean over the queries that are `asked` (text,); one of which none is does not count. `maps`
+    is (text, head, query, key), 0 where there is padding; queries and keys lie behind each other.
+    """
+    maps, heads = maps.flatten(2), maps.shape[1]
+    joint, parts, factor = _by_products(maps) if maps.dtype == torch.float16 else _by_logarithms(maps)
+    out = torch.empty(3, heads, heads, device=maps.device, dtype=torch.float64)
+    _OVER_TEXTS[(-(-heads // _ROWS), -(-heads // _COLUMNS))](
+        joint, asked.contiguous(), out if before is None else before.contiguous(), out,
+        len(maps), parts, heads, factor,
+        ROWS=_ROWS, COLUMNS=_COLUMNS, HAS_BEFORE=before is not None, num_warps=4,
+    )  # fmt: skip
+    return out
+
+
+def _by_logarithms(maps: Tensor) -> tuple[Tensor, int, float]:
+    """(text and part, head, head) J of every two heads above the diagonal, into how many parts, and what it counts."""
     (texts, heads, size), blocks = maps.shape, -(-maps.shape[1] // _HEADS)
-    joint = torch.zeros(texts, heads, heads, device=maps.device, dtype=torch.float32)
+    joint = torch.empty(texts, heads, heads, device=maps.device, dtype=torch.float32)
     _JOINT[(blocks, blocks, texts)](
         maps, joint, heads, size, maps.stride(1), maps.stride(0), HEADS=_HEADS, CHUNK=_CHUNK, num_warps=4
     )
-    joint = joint.double()
-    own = joint.diagonal(dim1=1, dim2=2)
-    return (own[:, :, None] + own[:, None, :]) / 4 - joint / 2
+    return joint, 1, 0.25
 
 
-def _by_products(maps: Tensor) -> Tensor:
-    """The same in float32."""
+def _by_products(maps: Tensor) -> tuple[Tensor, int, float]:
+    """The same of the products of their vectors."""
     (texts, heads, size), blocks = maps.shape, -(-maps.shape[1] // _TOGETHER)
     parts = max(1, min(_PROGRAMS // (texts * blocks * (blocks + 1) // 2), size // (16 * _KEYS)))
-    products = torch.zeros(texts * parts, heads, heads, device=maps.device, dtype=torch.float32)
+    products = torch.empty(texts * parts, heads, heads, device=maps.device, dtype=torch.float32)
     roots = dict(zip(("ROOT", "FIRST_ROOT", "SECOND_ROOT", "THIRD_ROOT"), map(sqrt, SHARES), strict=True))
     _PRODUCTS[(blocks, blocks, texts * parts)](
         maps, products, heads, size, maps.stride(1), maps.stride(0), parts,
         HEADS=_TOGETHER, KEYS=_KEYS, **dict(zip(("FIRST", "SECOND", "THIRD"), NODES, strict=True)), **roots,
         num_warps=8,
     )  # fmt: skip
-    products = products.view(texts, parts, heads, heads).sum(1)
-    own = products.diagonal(dim1=1, dim2=2)
-    return own[:, :, None] + own[:, None, :] - 2 * products
+    return products, parts, 1.0
