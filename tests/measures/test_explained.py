@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 from scipy.spatial.distance import jensenshannon
-from tests.helpers.attention import Text, measured, random_texts, token_batch
+from tests.helpers.attention import Text, batches, measured, random_texts, token_batch
 
 from headscope.measures import Explained
 from headscope.measures import explained as module
@@ -113,6 +113,21 @@ def test_the_sample_is_bounded_and_the_same_in_any_order(monkeypatch: pytest.Mon
     assert len(forth.sample.texts) == 3
     twice = measured(Explained, GRID, [texts, texts])  # the same text again is no other text
     assert list(twice.sample.texts) == list(forth.sample.texts)
+
+
+def test_a_text_that_is_kept_already_is_not_looked_at_again() -> None:
+    texts = random_texts(GRID, LENGTHS)
+    counted, (batch,) = measured(Explained, GRID, [texts]), batches(GRID, texts)
+    again = Explained.empty(GRID)
+    again.after(counted)
+    assert len(again.wanted(batch.queries, batch.keys, moved=False)) == 1  # what weights are fitted on
+    fresh = Explained.empty(GRID)
+    assert len(fresh.wanted(batch.queries, batch.keys, moved=False)) == 2
+    again.update(batch)
+    assert again.sample.texts == {}
+    held = dict(counted.sample.texts)
+    counted.merge(measured(Explained, GRID, [texts]))
+    assert counted.sample.texts == held  # what came first stays
 
 
 def test_large_models_keep_fewer_texts() -> None:

@@ -2,6 +2,7 @@
 
 import gc
 import weakref
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 from transformers.models.bert import modeling_bert
 
 import headscope as hs
-from headscope.capture import observe, survey
+from headscope.capture import kernels, observe, survey
 from headscope.capture.call import AttentionInputs
 from headscope.capture.follow import replacing
 from headscope.capture.kernels.batch import FusedStack, WholeBatch
@@ -26,6 +27,7 @@ from headscope.run.kernels import _out_of_reach, kernels_note
 from headscope.run.measured import Measures
 from headscope.run.watch import USED, Watch
 from headscope.run.weighing import choose_weighing
+from headscope.text.encode import EncodedInput
 from headscope.text.items import TextPair
 
 pytestmark = pytest.mark.filterwarnings(
@@ -58,6 +60,13 @@ def by_torch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("headscope.run.kernels.is_compiled", lambda: True)
 
 
+@dataclass(frozen=True)
+class Encoded:
+    """A text as a run reads it."""
+
+    encoded: EncodedInput
+
+
 CAP = 2e3
 """So much that the scores of a tiny model do not come near it."""
 KINDS = [MEASURES.get(name) for name in MEASURES.names()]
@@ -86,6 +95,32 @@ def test_every_measure_is_the_same_by_both_roads(architecture: str, road: str) -
             np.testing.assert_allclose(
                 fused[stack][name].values, array.values, atol=2e-5, rtol=1e-4, err_msg=f"{stack} {name}"
             )
+
+
+@pytest.mark.parametrize("architecture", ["bert", "t5"])
+def test_what_is_derived_beforehand_changes_nothing(
+    architecture: str, road: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # No accelerator here: the batch is made as for one, and looked at before it would be copied there.
+    capture = survey(tinier(architecture))
+    weighing = choose_weighing(capture, KINDS, None)
+    states = Measures.of(capture, weighing.kinds, weigh=weighing.weigh)
+    watch = Watch(capture, derives=states.derives(), carrier=weighing.carrier)
+    watch.kernels = USED
+    encoder = watch.encoder(48)
+    texts = [Encoded(encoder.encode(pair)) for pair in PAIRS]
+    with monkeypatch.context() as away:
+        away.setattr(Model, "device", torch.device("meta"))
+        ready = watch.ready(texts).held
+    expected = {*kernels.stack_for(torch.device("meta")).derives, *states.derives()}
+    for tokens in (ready.source, ready.target):
+        assert tokens is None or set(tokens._derived) == expected
+    plain, known = states.empty(), states.empty()
+    plain.update(watch, watch.batch([text.encoded for text in texts]))
+    known.update(watch, ready.to(torch.device("cpu")))
+    for stack, arrays in plain.result().items():
+        for name, array in arrays.items():
+            np.testing.assert_array_equal(known.result()[stack][name].values, array.values, err_msg=name)
 
 
 def test_a_kernel_that_differs_is_not_used_and_the_layer_is_named(

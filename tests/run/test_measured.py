@@ -8,11 +8,37 @@ from tests.helpers.tiny import tiny
 
 from headscope.batches import AttentionBatch
 from headscope.capture import survey
+from headscope.kinds.patterns import PatternShares
 from headscope.measures import MEASURES
+from headscope.measures.fast import cpu
+from headscope.run.kernels import kernels_note
 from headscope.run.measured import Measures
 from headscope.run.watch import Watch
 from headscope.run.weighing import choose_weighing
 from headscope.text.items import TextPair
+
+
+@pytest.mark.parametrize(("names", "alone"), [(["entropy"], False), ([], True)], ids=["sums", "maps"])
+def test_maps_are_summed_up_where_a_measure_asks_for_it(
+    names: list[str], alone: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("numba")
+    seen: list[bool] = []
+    sum_up = cpu.map_sums
+
+    def noted(*given: object, alone: bool = False) -> None:
+        seen.append(alone)
+        sum_up(*given, alone=alone)
+
+    capture = survey(tiny("bert"))
+    watch = Watch(capture)
+    watch.kernels = kernels_note(watch, wanted=True, faithful=False)
+    assert watch.by_kernels, watch.kernels
+    states = Measures.of(capture, [PatternShares, *map(MEASURES.get, names)])
+    monkeypatch.setattr(cpu, "map_sums", noted)
+    states.update(watch, watch.batch([watch.encoder(16).encode(TextPair("The cat sat.", "A dog."))]))
+    layers = capture.stacks.grids[0].layers
+    assert seen[:layers] == [alone] * layers
 
 
 def test_a_batch_leaves_no_map_behind(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -162,6 +162,7 @@ class PatternShares(PerTextMeasure):
 
     name: ClassVar[str] = "pattern_share"
     summary: ClassVar[str] = "share of texts in which the head's map shows the pattern, by a classifier"
+    from_maps: ClassVar[bool] = True
     within_text: ClassVar[bool] = True  # where queries and keys are the same tokens there is a diagonal
     dims: ClassVar[tuple[str, ...]] = ("pattern",)
     coords: ClassVar = {"pattern": PATTERNS}

@@ -112,6 +112,9 @@ class Measure(ABC):
     from_sums: ClassVar[bool] = False
     """Whether it asks a batch for reductions and `wanted` rows alone, so that all layers may be counted at once."""
 
+    from_maps: ClassVar[bool] = False
+    """Whether it asks a batch for whole maps alone, so that they need not be summed up."""
+
     grid: HeadGrid
 
     needs_carried: ClassVar[bool] = False

@@ -1,6 +1,7 @@
 """The five patterns over a corpus: what share of a model's attention maps shows each (Kovaleva et al. 2019)."""
 
 from collections.abc import Iterable
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
@@ -30,6 +31,13 @@ class PatternsResult(ProbeResult):
     measured: Atlas
     moved: "PatternsResult | None" = None
     """The same by what heads move, where both were asked for."""
+
+    def _with(self, **changes: object) -> "PatternsResult":
+        """The same of the same model as it was: hashing its weights again takes a hundredth of a run."""
+        other = copy(self)
+        for name, value in changes.items():
+            object.__setattr__(other, name, value)
+        return other
 
     def arrays(self) -> Results:
         """`pattern_share` of heads, layers and the whole, by stack."""
@@ -105,8 +113,10 @@ def find_patterns(
         annotator="the pattern networks of headscope",
     )
     chosen: str = facts["options"]["weigh"]
+    looked = PatternsResult(model, source, measured)
     if chosen == "looked":
-        return PatternsResult(model, source, measured)
-    of_moved = replace(source, options={**source.options, **weigh_option("moved")})
-    moved = PatternsResult(model, of_moved, measured)
-    return moved if chosen == "moved" else PatternsResult(model, source, measured, moved)
+        return looked
+    moved = looked._with(
+        source=replace(source, options={**source.options, **weigh_option("moved")}),
+    )
+    return moved if chosen == "moved" else looked._with(moved=moved)

@@ -1,6 +1,6 @@
 """Measures of all stacks of a model, filled together, by where heads look and by what they move."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Self
 
 from headscope.atlas.files import MOVED, moved_arrays
@@ -123,14 +123,14 @@ class Measures:
                 see,
                 rows={grid.stack: self._wanted(batch, grid.stack) for grid in self.grids},
                 moved=any(self.moved_by_stack.values()),
-                layers=self._looks_at_layers,
+                layers=self._asks(lambda measure: not measure.from_sums),
+                sums=self._asks(lambda measure: not measure.from_maps),
             )
 
-    @property
-    def _looks_at_layers(self) -> bool:
-        """Whether any measure must be shown single layers."""
+    def _asks(self, question: Callable[[Measure], bool]) -> bool:
+        """Whether it is so of any measure."""
         measures = (*self.by_stack.values(), *self.moved_by_stack.values())
-        return any(not measure.from_sums for own in measures for measure in own)
+        return any(question(measure) for own in measures for measure in own)
 
     def _wanted(self, batch: TextBatch, stack: StackName) -> list[ChosenRows]:
         """The rows that measures want of every layer."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager, nullcontext
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from torch import Tensor, nn
 
@@ -178,16 +178,18 @@ class Watch:
         rows: "Rows | None" = None,
         moved: bool = True,
         layers: bool = True,
+        sums: bool = True,
     ) -> None:
         """The same as `run`, by the kernels: reductions are there, maps only when asked for.
 
         After a stack's last layer all its layers are shown once more, as one batch whose `layer` is ALL_LAYERS: it has
         reductions, and the `rows` of each stack that were asked for. `moved` says whether anybody asks by what heads
-        move, `layers` whether single layers are to be shown.
+        move, `layers` whether single layers are to be shown, `sums` whether anybody asks for reductions.
         """
         with nullcontext() if self._running else self.running():
             assert self._running is not None
-            earlier, self._turn = self._turn, _Turn(self, batch, see, rows or {}, moved=moved, layers=layers)
+            asks = _Asks(moved, layers, sums)
+            earlier, self._turn = self._turn, _Turn(self, batch, see, rows or {}, asks)
             try:
                 self._running(batch.inputs)
             except BaseException:
@@ -246,13 +248,13 @@ class Watch:
         kind = kernels.stack_for(self.model.device)
         return kind(self.capture.stacks.grid(stack), sides_of(batch, stack), rows)
 
-    def asked(self, place: Place, value: Tensor, *, moved: bool) -> Asked:
+    def asked(self, place: Place, value: Tensor, *, moved: bool, sums: bool = True) -> Asked:
         """What is asked of a layer beside where its heads look."""
         if self.carrier is None:
-            return NOTHING
+            return NOTHING if sums else Asked(sums=False)
         if place not in self._roots:
             self._roots[place] = Root.of(self.carrier.root(place, value), value.dtype)
-        return Asked(self._roots[place], self.carrier.stream(place), moved)
+        return Asked(self._roots[place], self.carrier.stream(place), moved, sums)
 
     def carried(self, place: Place, value: Tensor, output: Tensor) -> Carried | None:
         """What a layer's heads fetch and give, where that is asked for."""
@@ -282,13 +284,19 @@ class Watch:
         self.run_calls(batch, look)
 
 
+class _Asks(NamedTuple):
+    """What those who see a batch ask for: what heads move, single layers, sums."""
+
+    moved: bool
+    layers: bool
+    sums: bool
+
+
 class _Turn:
     """One batch's way through the kernels: its stacks, filled layer by layer, and who sees them."""
 
-    def __init__(
-        self, watch: Watch, batch: TextBatch, see: See, rows: Rows, *, moved: bool, layers: bool
-    ) -> None:
-        self.watch, self.see, self.moved, self.layers = watch, see, moved, layers
+    def __init__(self, watch: Watch, batch: TextBatch, see: See, rows: Rows, asks: "_Asks") -> None:
+        self.watch, self.see, self.asks = watch, see, asks
         self.stacks = {
             grid.stack: watch.fused_stack(grid.stack, batch, rows.get(grid.stack, ()))
             for grid in watch.capture.stacks.grids
@@ -298,8 +306,9 @@ class _Turn:
     def attend(self, place: Place, inputs: AttentionInputs, forward: Forward) -> Tensor:
         """One layer's attention; with a stack's last, all its layers are shown."""
         watch, stack = self.watch, self.stacks[place.stack]
-        call = stack.attend(place.layer, inputs, watch.asked(place, inputs.value, moved=self.moved))
-        if self.layers:
+        asked = watch.asked(place, inputs.value, moved=self.asks.moved, sums=self.asks.sums)
+        call = stack.attend(place.layer, inputs, asked)
+        if self.asks.layers:
             carried = watch.carried(place, inputs.value, call.output)
             self.see(place.stack, stack.layer(place.layer, call, carried))
         if place.layer == stack.grid.layers - 1:

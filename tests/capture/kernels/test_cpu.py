@@ -173,6 +173,26 @@ def test_what_nobody_asked_for_is_computed_from_the_maps() -> None:
     torch.testing.assert_close(moved.double(), exact.moved.reduce(class_mass), atol=1e-5, rtol=1e-5)
 
 
+@every_case
+def test_where_nobody_asks_for_sums_maps_are_the_same_and_sums_can_be_made_of_them(case: Case) -> None:
+    sides = case.sides()
+    inputs = case.inputs(*sides)
+    root, stream = torch.randn(case.heads, 8, 8), torch.randn(*sides[0].ids.shape, 5)
+    stacks = [cpu.CompiledStack(case.grid, sides) for _ in range(2)]
+    batches = []
+    for stack, sums in zip(stacks, (True, False), strict=True):
+        call = stack.attend(1, inputs, Asked(Root.of(root, torch.float32), stream, sums=sums))
+        batches.append(stack.layer(1, call, Carried(inputs.value, call.output, root, stream)))
+    with_sums, without = batches
+    assert stacks[1]._given is None, "what heads give is a sum"
+    assert torch.equal(without.call.output, with_sums.call.output)
+    for mine, theirs in ((without, with_sums), (without.moved, with_sums.moved)):
+        torch.testing.assert_close(mine.attention, theirs.attention, atol=1e-6, rtol=1e-5)
+        for reduction in [class_mass, mean_entropy, *([] if case.keys else WITHIN)]:
+            ours = mine.reduce(reduction).double()
+            torch.testing.assert_close(ours, theirs.reduce(reduction), atol=2e-5, rtol=1e-5)
+
+
 def test_rows_that_were_not_asked_for_beforehand_are_refused() -> None:
     stack = cpu.CompiledStack(Case().grid, Case().sides())
     stack.attend(0, Case().inputs(*Case().sides()))
@@ -180,13 +200,14 @@ def test_rows_that_were_not_asked_for_beforehand_are_refused() -> None:
         stack.whole().rows(torch.zeros(3, 1, dtype=torch.long))
 
 
-def test_a_nan_is_not_lost() -> None:
+@pytest.mark.parametrize("sums", [True, False], ids=["sums", "maps"])
+def test_a_nan_is_not_lost(sums: bool) -> None:
     queries, keys = Case().sides()
     inputs = Case().inputs(queries, keys)
     inputs.query[1, 2, 3] = torch.nan
     inputs.key[0, 1, 4] = torch.nan
     stack = cpu.CompiledStack(Case().grid, (queries, keys))
-    stack.attend(0, inputs)
+    stack.attend(0, inputs, Asked(sums=sums))
     entropies = stack.left(0).sums(0).entropies[:, :, 0]  # of all queries
     assert entropies.isnan().nonzero().tolist() == [[0, 1], [1, 2]]
 

@@ -74,7 +74,7 @@ tokens = loops.Tokens(
 )
 scores = loops.Scores(0.3, 0 * ones, np.zeros(2, np.float32), False)
 into = loops.Into(*(np.zeros((1, 2, 2, *size)) for size in ((1, 1), (1,), (17,), (9,), (6,))))
-loops.map_sums(maps, 0, 2, 0, 0, 2, scores, lengths, tokens, into, cpu.no_rows(1))
+loops.map_sums(maps, 0, 2, 0, 0, 2, scores, lengths, tokens, into, cpu.no_rows(1), False)
 print(*(hashlib.sha256(values.tobytes()).hexdigest() for values in (maps, *into)))
 """
 

@@ -62,6 +62,8 @@ class Asked:
     stream: Tensor | None = None  # (text, query, hidden) what heads add to
     moved: bool = True
     """Whether attention is also weighed by what heads move; else the root tells what they give alone."""
+    sums: bool = True
+    """Whether anybody asks for sums; else whole maps, and what is fetched, are all that is looked at."""
 
     @property
     def residual(self) -> Tensor | None:
@@ -126,7 +128,7 @@ class FusedBatch(AttentionBatch):
 
     def reduce(self, reduction: Callable[[AttentionBatch], T]) -> T:
         """What the kernels have found already, or `reduction(self)`."""
-        if one_pass not in self._reduced:
+        if one_pass not in self._reduced and self.stack.sums_up:
             self._reduced[one_pass] = self.left.sums(0)
             if (given := self.left.given_sums()) is not None:
                 self._reduced[given_sums] = given
@@ -160,7 +162,8 @@ class FusedBatch(AttentionBatch):
         if (lengths := self.left.fetched) is None:
             return super().moved
         batch = MovedBatch(self, lengths)
-        batch._reduced[one_pass] = self.left.sums(1)
+        if self.stack.sums_up:
+            batch._reduced[one_pass] = self.left.sums(1)
         return batch
 
 
@@ -212,6 +215,8 @@ class FusedStack(ABC):
     """What is to be said where it is used, behind that it is."""
     rows_are_moved: ClassVar[bool] = False
     """Whether rows that are asked for by what heads move are kept as that; else they are weights all the same."""
+    sums_up: bool = True
+    """Whether maps are summed up as measures ask for it; else only so that a nan shows."""
     derives: ClassVar[tuple[Derive, ...]] = ()
     """What it derives of tokens, as `Measure.derives`."""
     chosen: dict[Key, Tensor]  # (text, head, row, key) rows that were asked for

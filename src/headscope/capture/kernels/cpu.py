@@ -36,11 +36,9 @@ class CompiledStack(FusedStack):
     ) -> None:
         """`wanted` rows are kept of every layer."""
         super().__init__(grid, sides, wanted)
-        queries, keys = sides
         self._summed_singly = [rows for rows in wanted if rows.summed is not None and self._is_large(rows)]
         for rows in self._summed_singly:
             del self.wanted[rows.key]
-        self._tokens = token_tables(queries, keys)
         self._rows = self._places_of_rows()
         self._sums: SumsRoom | None = None
         self._room = torch.empty(0)
@@ -56,12 +54,13 @@ class CompiledStack(FusedStack):
         first = layer * self.grid.heads
         self._make_room(asked)
         assert self._sums is not None
+        self.sums_up = asked.sums
         lengths = None
         if asked.root is not None and self._fetched is not None:
             lengths = self._fetched[:, first : first + self.grid.heads]
             fetched = Carried(inputs.value, inputs.value, asked.root.whole).fetched
             lengths.copy_(fetched.masked_fill(~self.sides[1].is_token[:, None], 0))
-        output = self._attended(inputs, first, lengths, self._sums.into)
+        output = self._attended(inputs, first, lengths if asked.sums else None, self._sums.into)
         if asked.root is not None and self._given is not None:
             vectors = output @ asked.root.whole
             cpu.given_sums(vectors, self._tokens.kinds, asked.residual, first, self._given)
@@ -102,8 +101,9 @@ class CompiledStack(FusedStack):
         if self._sums is not None:
             return
         (texts, keys), moved = self.sides[1].ids.shape, asked.root is not None and asked.moved
-        self._sums = SumsRoom(*self.sides, self.lines, ways=2 if moved else 1)
-        if asked.root is not None:
+        self._tokens = token_tables(*self.sides, within=asked.sums)
+        self._sums = SumsRoom(*self.sides, self.lines, ways=2 if moved and asked.sums else 1)
+        if asked.root is not None and asked.sums:
             self._given = torch.zeros(texts, self.lines, 4, dtype=torch.float64)
         if moved:
             self._fetched = torch.zeros(texts, self.lines, keys)
@@ -125,7 +125,8 @@ class CompiledStack(FusedStack):
             if scores.by_hand:
                 inputs.finish(maps.view(*block.shape, queries, keys), block.part)
             base = block.texts.start * heads + block.heads.start
-            cpu.map_sums(maps, base, first, heads, scores.told, lengths, self._tokens, into, self._rows)
+            given = (scores.told, lengths, self._tokens, into, self._rows)
+            cpu.map_sums(maps, base, first, heads, *given, alone=not self.sums_up)
             torch.bmm(products, value[block.units], out=output[block.units])
             self._maps = products.view(texts, heads, queries, keys) if len(asking) == len(query) else None
         return output.view(texts, heads, queries, -1)

@@ -58,11 +58,13 @@ def map_sums(  # noqa: PLR0917  (as the loop takes them)
     tokens: Any,
     into: Any,
     rows: Any = None,
+    *,
+    alone: bool = False,
 ) -> None:
     """One pass over maps (map, query, key) that `takes` allows; see `compiled.map_sums`."""
     scaled = np.zeros((1, 1, 1), np.float32) if lengths is None else lengths.detach().contiguous().numpy()
     kept = no_rows(len(tokens.kinds)) if rows is None else rows
-    given = (base, line, heads, scores, scaled, tokens, into, kept)
+    given = (base, line, heads, scores, scaled, tokens, into, kept, alone)
     in_parts(len(maps), lambda first, last: loops().map_sums(maps.numpy(), first, last, *given))
 
 

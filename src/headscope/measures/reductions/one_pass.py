@@ -73,11 +73,11 @@ class SumsRoom:
         return MapSums(members @ mass, (members @ entropies[..., None])[..., 0], *by_place)
 
 
-def token_tables(queries: TokenBatch, keys: TokenBatch) -> Any:
-    """What the compiled loops are told of the tokens."""
-    within = keys.derive(_places) if queries is keys else _no_places(queries, keys)
+def token_tables(queries: TokenBatch, keys: TokenBatch, *, within: bool = True) -> Any:
+    """What the compiled loops are told of the tokens; by distance and pattern only `within` one text."""
+    places = keys.derive(_places) if within and queries is keys else _no_places(queries, keys)
     kinds = queries.derive(query_kinds)[0].numpy()
-    return cpu.loops().Tokens(kinds, *keys.derive(_key_tables), *within)
+    return cpu.loops().Tokens(kinds, *keys.derive(_key_tables), *places)
 
 
 def _key_tables(keys: TokenBatch) -> tuple[Any, ...]:

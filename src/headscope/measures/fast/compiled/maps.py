@@ -73,12 +73,13 @@ def map_sums(
     tokens: Tokens,
     into: Into,
     rows: Rows,
+    alone: bool,
 ) -> None:
     """Sum up maps `first` to `last` of `maps` (map, query, key), float32; scores become weights there.
 
     They are those of a layer's `heads` on the first text, on the second, …, from the one at `base` on; their sums go to
     heads from `line` on. Where there are two ways to weigh attention, the second is by what heads move: weights times
-    `lengths` (text, head, key), rows adding up to 1.
+    `lengths` (text, head, key), rows adding up to 1. If entropies are wanted `alone`, nothing else is summed up.
     """
     queries, keys = maps.shape[1:]
     ways, kinds = into.mass.shape[2], into.mass.shape[3]
@@ -105,6 +106,9 @@ def map_sums(
             kind = tokens.kinds[text, q]
             if kind >= 0:
                 for way in range(ways):
+                    into.entropies[text, at, way, kind] += entropies[way, q]
+                    if alone:
+                        continue
                     _add(
                         weights[q],
                         scales[way, q],
@@ -113,7 +117,8 @@ def map_sums(
                         along[way, queries - q :],
                     )
                     _add_near(weights[q], q, scales[way, q], shares[way], near[way])
-                    into.entropies[text, at, way, kind] += entropies[way, q]
+            if alone:
+                continue
             if q % _STRETCH == _STRETCH - 1 or q == queries - 1:
                 _flush(of_kinds, along, near, shares, tokens, into, text, at)
         for pair in range(tokens.starts[text], tokens.starts[text + 1]):
