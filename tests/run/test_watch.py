@@ -74,15 +74,17 @@ def test_kernels_on_an_accelerator_hold_little_unless_it_would_idle(monkeypatch:
     watched = watch("bert", holds_all=True)
     watched.kernels = module.USED
     monkeypatch.setattr(Model, "device", torch.device("cuda"))
-    text = 3 * 4 * 10 * 10 * 4  # bytes that ten tokens take: three layers of four heads
-    monkeypatch.setattr(module, "LEAST_TOKENS", 0)
-    monkeypatch.setattr(module, "HELD_BYTES_BY_KERNELS", 1000 * text)
-    assert watched.texts_at()(10) == 1000
-    monkeypatch.setattr(module, "HELD_BYTES_BY_KERNELS", 0)
+    config = watched.model.config
+    held = 3 * 4 * 10 * 4  # bytes of a token of ten: three layers of four heads
+    own = (2 * config.intermediate_size + 3 * config.hidden_size) * 4  # of a token in a plain pass
     weights = sum(weight.numel() for weight in watched.model.network.parameters()) * 4
-    assert watched.texts_at()(10) == weights // 4 // text < 1000
-    monkeypatch.setattr(module, "LEAST_TOKENS", 20_000)
-    assert watched.texts_at()(10) == 2000
+    monkeypatch.setattr(module, "LEAST_TOKENS", 0)
+    fitting = watched.texts_at()(10)
+    plain = weights + module.ACCELERATOR_TOKENS * own
+    taken = weights + 10 * fitting * (own + held)
+    assert 1 < taken / plain <= 1 + 1 / 9 < (taken + 10 * (own + held)) / plain
+    monkeypatch.setattr(module, "LEAST_TOKENS", 30_000)
+    assert watched.texts_at()(10) == 3000 > fitting
 
 
 def test_the_residual_stream_is_let_go_of_with_its_layer() -> None:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager, nullcontext
 from copy import deepcopy
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from torch import Tensor, nn
@@ -33,9 +34,9 @@ ACCELERATOR_TOKENS = 32_768
 LAYER_BYTES = 1 << 30
 HELD_BYTES = {"cpu": 256 << 20}
 HELD_BYTES_ELSEWHERE = 4 << 30
-HELD_BYTES_BY_KERNELS = 448 << 20
-"""Smaller: kernels hold no maps beside, so that a run takes little more memory than the plain forward pass. Where a
-quarter of what the weights take is more, that."""
+SPARE = 9
+"""Kernels hold no maps beside, so that a run need take little more memory than the plain forward pass: rows have what a
+smaller batch leaves of it, and one part in so many of the whole."""
 LEAST_TOKENS = 8192
 """Fewer leave an accelerator idle, however much is held."""
 
@@ -138,19 +139,34 @@ class Watch:
             limits.append(LAYER_BYTES // (max(grid.heads for grid in grids) * length * length * 4))
         if rows := self._held_rows(length):
             size = self.model.dtype.itemsize if self.by_kernels else 4
-            held = self._held_bytes // (rows * sum(grid.size for grid in grids) * length * size)
-            limits.append(held if on_cpu else max(held, LEAST_TOKENS // length))
+            limits.append(self._tokens_held(rows * sum(grid.size for grid in grids) * size) // length)
         return max(1, min(limits))
 
-    @property
-    def _held_bytes(self) -> int:
-        """How much may be held of all layers."""
-        if self.model.device.type in HELD_BYTES:
-            return HELD_BYTES[self.model.device.type]
+    def _tokens_held(self, held: int) -> int:
+        """How many tokens go together if so many bytes of each are `held` until the last layer."""
+        device = self.model.device.type
+        if device in HELD_BYTES:
+            return HELD_BYTES[device] // held
         if not self.by_kernels:
-            return HELD_BYTES_ELSEWHERE
+            return max(HELD_BYTES_ELSEWHERE // held, LEAST_TOKENS)
+        weights, own = self._sizes
+        plain = ACCELERATOR_TOKENS * own
+        return max((plain + (weights + plain) // SPARE) // (held + own), LEAST_TOKENS)
+
+    @cached_property
+    def _sizes(self) -> tuple[int, int]:
+        """How many bytes the weights take, and a token in a plain pass: its widest numbers twice, others thrice."""
         weights = sum(weight.numel() * weight.itemsize for weight in self.model.network.parameters())
-        return max(HELD_BYTES_BY_KERNELS, weights // 4)
+        matrices = (
+            weight.shape[-2:]
+            for module in self.model.core.modules()
+            if not isinstance(module, nn.Embedding)
+            for weight in module.parameters(recurse=False)
+            if weight.dim() > 1
+        )
+        hidden = int(getattr(self.model.text_config, "hidden_size", 0))
+        widest = max((max(sides) for sides in matrices), default=hidden)
+        return weights, (2 * widest + 3 * hidden) * self.model.dtype.itemsize
 
     def batches(self, batch_size: BatchSize, longest: int) -> Bucketed:
         """What groups texts of at most `longest` tokens into batches of like length."""
