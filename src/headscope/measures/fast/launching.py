@@ -39,25 +39,22 @@ class Launcher:
         """What launches the kernel with these arguments, but for those that are LATER."""
         return Bound(self, grid, numbers, named)
 
-    def _launch(self, grid: tuple[int, ...], *numbers: Any, **named: Any) -> None:
+    def _launch(self, grid: tuple[int, ...], *numbers: Any, **named: Any) -> Any:
+        """Launch it, and give what was compiled for arguments like these; None where it is interpreted."""
         if self._interpreted:
             self._kernel[grid](*numbers, **named)
-            return
-        if (compiled := self._compiled(grid, numbers, named)) is not None:
-            compiled[(*grid, 1, 1)[:3]](*numbers, *self._constants(numbers, named))
-
-    def _compiled(self, grid: tuple[int, ...], numbers: Any, named: dict[str, Any]) -> Any:
-        """What was compiled for arguments like these; None where that was done, and launched, only now."""
+            return None
         kinds = [
             (number.dtype, number.data_ptr() & 15) if isinstance(number, Tensor) else number
             for number in numbers
         ]
         key = (numbers[0].device, *kinds, *named.values())
-        if key not in self._known:
-            if len(self._known) >= _MOST:
-                self._known.clear()
-            self._known[key] = self._kernel[grid](*numbers, **named)
-            return None
+        if (compiled := self._known.get(key)) is not None:
+            compiled[(*grid, 1, 1)[:3]](*numbers, *self._constants(numbers, named))
+            return compiled
+        if len(self._known) >= _MOST:
+            self._known.clear()
+        self._known[key] = self._kernel[grid](*numbers, **named)
         return self._known[key]
 
     def _constants(self, numbers: Any, named: dict[str, Any]) -> list[Any]:
@@ -99,14 +96,8 @@ class Bound:
         numbers = list(self._numbers)
         for place, each in zip(self._later, told, strict=True):
             numbers[place] = each
-        self._launcher[self._grid](*numbers, **self._named)
-        self._remember(apart, numbers)
-
-    def _remember(self, apart: int, numbers: list[Any]) -> None:
-        launcher = self._launcher
-        if launcher._interpreted:
-            return
-        compiled = launcher._compiled(self._grid, numbers, self._named)
-        addresses = [number.data_ptr() if isinstance(number, Tensor) else number for number in numbers]
-        arguments = [*addresses, *launcher._constants(numbers, self._named)]
-        self._ready[apart] = compiled[(*self._grid, 1, 1)[:3]], arguments
+        compiled = self._launcher._launch(self._grid, *numbers, **self._named)
+        if compiled is not None:
+            known = [number.data_ptr() if isinstance(number, Tensor) else number for number in numbers]
+            arguments = [*known, *self._launcher._constants(numbers, self._named)]
+            self._ready[apart] = compiled[(*self._grid, 1, 1)[:3]], arguments
