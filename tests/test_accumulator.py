@@ -8,7 +8,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from headscope.accumulator import Accumulator, Counted, Sums, nothing, settled
+from headscope import accumulator
+from headscope.accumulator import Accumulator, Counted, Sums, merge_together, nothing, settled
 
 
 @dataclass
@@ -119,3 +120,56 @@ def test_nothing_of_one_number_may_be_written_into() -> None:
     torch.testing.assert_close(
         settled(nothing(2, 3, value=2.0), torch.device("cpu")), torch.full((2, 3), 2.0).double()
     )
+
+
+@dataclass
+class Odd(Sums):
+    """Merges in a way of its own."""
+
+    total: Tensor
+
+    def merge(self, other: "Odd", /) -> None:
+        self.total = torch.maximum(self.total, other.total)
+
+
+@dataclass
+class Several(Sums):
+    inner: Inner
+    odd: Odd
+    half: Tensor
+
+
+def test_what_lies_on_a_gpu_is_added_in_one_step_and_as_it_would_be_one_by_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def made(value: float) -> Several:
+        return Several(
+            inner(value, 1), Odd(torch.tensor([value])), torch.tensor([value], dtype=torch.float16)
+        )
+
+    steps: list[int] = []
+    add = torch._foreach_add
+
+    def noted(mine: list[Tensor], theirs: list[Tensor]) -> tuple[Tensor, ...]:
+        steps.append(len(mine))
+        return tuple(add(mine, theirs))
+
+    pairs = [(made(1), made(2)), (made(3), made(-4))]
+    before = [pair[0].inner.total for pair in pairs]
+    monkeypatch.setattr(torch, "_foreach_add", noted)
+    merge_together(pairs)
+    assert steps == []
+    alone = pairs
+    # No GPU here: all tensors are taken for such.
+    monkeypatch.setattr(accumulator, "_adds_up", lambda mine, _: isinstance(mine, Tensor))
+    pairs = [(made(1), made(2)), (made(3), made(-4))]
+    merge_together(pairs)
+    assert steps == [4]
+    for (one, _), (other, _) in zip(pairs, alone, strict=True):
+        assert torch.equal(one.inner.total, other.inner.total)
+        assert torch.equal(one.odd.total, other.odd.total)
+        assert torch.equal(one.half, other.half)
+        assert one.inner.texts == other.inner.texts == 2
+    assert [mine.inner.total[0, 0].item() for mine, _ in pairs] == [3, -1]
+    assert [mine.odd.total.item() for mine, _ in pairs] == [2, 3]
+    assert [total[0, 0].item() for total in before] == [1, 3]  # not in place

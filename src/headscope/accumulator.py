@@ -5,7 +5,7 @@ order, and read off with `result`, or by whatever knows how to read it. `empty` 
 counted nothing: each batch, and each shard of a corpus, is counted apart and merged when it is whole.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from math import prod
@@ -98,8 +98,41 @@ def is_nothing(tensor: Tensor) -> bool:
 
 def merge_fields(mine: Any, theirs: Any) -> None:
     """Count in one dataclass all that another of its kind has counted, as `Sums` says."""
+    merge_together([(mine, theirs)])
+
+
+def merge_together(pairs: Iterable[tuple[Any, Any]]) -> None:
+    """The same of several pairs of dataclasses; what lies on a GPU is added in one step."""
+    together: list[tuple[Any, str]] = []
+    sums: list[tuple[Tensor, Tensor]] = []
+    for mine, theirs in pairs:
+        for owner, other, name in _leaves(mine, theirs):
+            own, added = getattr(owner, name), getattr(other, name)
+            if _adds_up(own, added):
+                together.append((owner, name))
+                sums.append((own, added))
+            else:
+                setattr(owner, name, _merged(own, added))
+    if sums:
+        for (owner, name), total in zip(together, torch._foreach_add(*zip(*sums, strict=True)), strict=True):
+            setattr(owner, name, total)
+
+
+def _leaves(mine: Any, theirs: Any) -> Iterator[tuple[Any, Any, str]]:
+    """The fields of two dataclasses, and of those in them that merge field by field too."""
     for field in fields(mine):
-        setattr(mine, field.name, _merged(getattr(mine, field.name), getattr(theirs, field.name)))
+        own = getattr(mine, field.name)
+        if isinstance(own, Sums) and type(own).merge is Sums.merge:
+            yield from _leaves(own, getattr(theirs, field.name))
+        else:
+            yield mine, theirs, field.name
+
+
+def _adds_up(mine: Any, theirs: Any) -> bool:
+    """Whether these are numbers on a GPU."""
+    if not (isinstance(mine, Tensor) and isinstance(theirs, Tensor) and mine.is_cuda and theirs.is_cuda):
+        return False
+    return (mine.device, mine.dtype) == (theirs.device, theirs.dtype)
 
 
 def _emptied(value: Any) -> Any:

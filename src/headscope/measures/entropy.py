@@ -1,10 +1,12 @@
 """Entropy: how evenly a head spreads its attention over the tokens it can see."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar
 
 from torch import Tensor
 
+from headscope.batches import Derive
 from headscope.measures.base import MEASURES, PerTextMeasure
 from headscope.measures.reductions import (
     QueryGroup,
@@ -14,7 +16,7 @@ from headscope.measures.reductions import (
     mean_over_groups,
     picked,
 )
-from headscope.types import AttentionBatch, LabelledArray
+from headscope.types import AttentionBatch, LabelledArray, TokenBatch
 
 SMOOTHING = 0.0001
 
@@ -42,7 +44,11 @@ class Entropy(PerTextMeasure):
     def per_text(self, batch: AttentionBatch) -> tuple[Tensor, Tensor | None]:
         """(text, head, query_role)."""
         means = batch.reduce(_smoothed_entropy if self.faithful else mean_entropy)  # (text, head, group)
-        return picked(means, 2, _ASKED), picked(batch.queries.derive(groups_present), 1, _ASKED)[:, None]
+        return picked(means, 2, _ASKED), batch.queries.derive(_present)[:, None]
+
+    def derives(self, *, moved: bool) -> Sequence[Derive]:
+        """Which texts have a [CLS]."""
+        return (_present,)
 
     def result(self) -> dict[str, LabelledArray]:
         """`entropy` (layer, head, query_role), the baseline `entropy_uniform`, one number, and standard errors."""
@@ -51,6 +57,11 @@ class Entropy(PerTextMeasure):
             every = arrays[name]
             arrays[name] = replace(every, values=every.values[0], dims=(), coords={})  # from all queries
         return arrays
+
+
+def _present(tokens: TokenBatch) -> Tensor:
+    """(text, query_role) which queries a text has."""
+    return picked(tokens.derive(groups_present), 1, _ASKED)
 
 
 def _smoothed_entropy(batch: AttentionBatch) -> Tensor:

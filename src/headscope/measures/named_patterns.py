@@ -16,7 +16,7 @@ from headscope.measures.reductions import (
     pattern_sums,
     picked,
 )
-from headscope.types import AttentionBatch
+from headscope.types import AttentionBatch, TokenBatch
 
 CLASS_PATTERNS = ("delimiters", "own_sentence", "other_sentence", "first_token")
 
@@ -38,17 +38,20 @@ class NamedPatterns(PerTextMeasure):
 
     def per_text(self, batch: AttentionBatch) -> tuple[Tensor, Tensor | None]:
         """(text, head, pattern)."""
-        asking = batch.keys.derive(pattern_queries)  # (text, pattern)
-        by_pair = batch.reduce(pattern_sums) / asking.clamp_min(1)[:, None]  # (text, head, pattern)
-        by_class, classes_apply = _by_class(batch)
-        return (
-            torch.cat([by_pair, by_class], -1),
-            torch.cat([asking > 0, classes_apply], -1)[:, None, :],
-        )
+        asking, applies = batch.keys.derive(_asking)
+        by_pair = batch.reduce(pattern_sums) / asking[:, None]  # (text, head, pattern)
+        return torch.cat([by_pair, _by_class(batch)], -1), applies[:, None, :]
 
 
-def _by_class(batch: AttentionBatch) -> tuple[Tensor, Tensor]:
-    """(text, head, pattern) attention by class of key, and (text, pattern) whether the text has such a class."""
+def _asking(tokens: TokenBatch) -> tuple[Tensor, Tensor]:
+    """(text, pattern) to how many queries a pattern between pairs applies, at least 1, and which patterns apply."""
+    asking, present = tokens.derive(pattern_queries), tokens.derive(groups_present)
+    needed = (QueryGroup.SEP, QueryGroup.SECOND_TEXT, QueryGroup.SECOND_TEXT, QueryGroup.NOT_FIRST_TOKEN)
+    return asking.clamp_min(1), torch.cat([asking > 0, picked(present, 1, needed)], -1)
+
+
+def _by_class(batch: AttentionBatch) -> Tensor:
+    """(text, head, pattern) attention by class of key."""
     mass = batch.reduce(class_mass)  # (text, head, group, class)
     from_first, from_second = mass[:, :, QueryGroup.FIRST_TEXT], mass[:, :, QueryGroup.SECOND_TEXT]
     values = (
@@ -57,5 +60,4 @@ def _by_class(batch: AttentionBatch) -> tuple[Tensor, Tensor]:
         from_first[..., KeyClass.SECOND_TEXT] + from_second[..., KeyClass.FIRST_TEXT],
         mass[:, :, QueryGroup.NOT_FIRST_TOKEN, KeyClass.FIRST_TOKEN],
     )
-    needed = (QueryGroup.SEP, QueryGroup.SECOND_TEXT, QueryGroup.SECOND_TEXT, QueryGroup.NOT_FIRST_TOKEN)
-    return torch.stack(values, -1), picked(batch.queries.derive(groups_present), 1, needed)
+    return torch.stack(values, -1)

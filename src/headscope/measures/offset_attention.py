@@ -1,13 +1,15 @@
 """Offset attention: how much a head looks at the token a fixed number of places away."""
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 import torch
 from torch import Tensor
 
+from headscope.batches import Derive
 from headscope.measures.base import MEASURES, PerTextMeasure
 from headscope.measures.reductions import FARTHEST, near_diagonals
-from headscope.types import AttentionBatch
+from headscope.types import AttentionBatch, TokenBatch
 
 
 @MEASURES.register("offset_attention")
@@ -29,6 +31,16 @@ class OffsetAttention(PerTextMeasure):
     def per_text(self, batch: AttentionBatch) -> tuple[Tensor, Tensor | None]:
         """(text, head, offset)."""
         sums = batch.reduce(near_diagonals)  # (text, head, offset); padding is 0 and adds nothing
-        offsets = torch.arange(-FARTHEST, FARTHEST + 1, device=sums.device)
-        neighbours = batch.queries.lengths[:, None] - offsets.abs()  # (text, offset) queries that have one
-        return sums / neighbours.clamp_min(1)[:, None, :], (neighbours > 0)[:, None, :]
+        counts, applies = batch.queries.derive(neighbours)
+        return sums / counts[:, None, :], applies[:, None, :]
+
+    def derives(self, *, moved: bool) -> Sequence[Derive]:
+        """How many neighbours there are."""
+        return (neighbours,)
+
+
+def neighbours(tokens: TokenBatch) -> tuple[Tensor, Tensor]:
+    """(text, offset) how many queries have a token at that offset, at least 1, and whether any has."""
+    offsets = torch.arange(-FARTHEST, FARTHEST + 1, device=tokens.ids.device)
+    counts = tokens.lengths[:, None] - offsets.abs()
+    return counts.clamp_min(1), counts > 0

@@ -1,12 +1,14 @@
 """Role attention: how much a head looks at [CLS], [SEP], full stops, commas and everything else."""
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from torch import Tensor
 
+from headscope.batches import Derive
 from headscope.measures.base import MEASURES, PerTextMeasure
 from headscope.measures.reductions import QueryGroup, class_mass, groups_present, picked
-from headscope.types import ROLES, AttentionBatch
+from headscope.types import ROLES, AttentionBatch, TokenBatch
 
 _ASKED = (QueryGroup.ALL, QueryGroup.SEP, QueryGroup.NOT_SEP)
 
@@ -28,6 +30,14 @@ class RoleAttention(PerTextMeasure):
 
     def per_text(self, batch: AttentionBatch) -> tuple[Tensor, Tensor | None]:
         """(text, head, query_role, role)."""
-        present = picked(batch.queries.derive(groups_present), 1, _ASKED)  # (text, query_role)
         mass = batch.reduce(class_mass)[..., : len(ROLES)]
-        return picked(mass, 2, _ASKED), present[:, None, :, None]
+        return picked(mass, 2, _ASKED), batch.queries.derive(_present)[:, None, :, None]
+
+    def derives(self, *, moved: bool) -> Sequence[Derive]:
+        """Which texts have a [SEP]."""
+        return (_present,)
+
+
+def _present(tokens: TokenBatch) -> Tensor:
+    """(text, query_role) which queries a text has."""
+    return picked(tokens.derive(groups_present), 1, _ASKED)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Self
 
+from headscope.accumulator import merge_together
 from headscope.atlas.files import MOVED, moved_arrays
 from headscope.batches import ALL_LAYERS, ChosenRows, Derive
 from headscope.capture import Capture
@@ -146,10 +147,15 @@ class Measures:
 
     def merge(self, other: Self) -> None:
         """Count all that `other` has counted."""
+        together: list[tuple[Measure, Measure]] = []
         for mine, theirs in ((self.by_stack, other.by_stack), (self.moved_by_stack, other.moved_by_stack)):
             for stack, measures in mine.items():
                 for measure, addition in zip(measures, theirs[stack], strict=True):
-                    measure.merge(addition)
+                    if type(measure).merge is Measure.merge:
+                        together.append((measure, addition))
+                    else:
+                        measure.merge(addition)
+        merge_together(together)
 
     def result(self) -> dict[str, dict[str, LabelledArray]]:
         """The arrays of every stack that any measure fits, by name."""

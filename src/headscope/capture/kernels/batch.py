@@ -176,7 +176,7 @@ class WholeBatch(FusedBatch):
 
     def row_sums(self, rows: ChosenRows) -> tuple[Tensor, ...]:
         """(head, ...) what rows make of themselves that were asked for before the layers ran."""
-        return self.stack.summed.get(rows.key) or super().row_sums(rows)
+        return self.stack.sums_of(rows) or super().row_sums(rows)
 
     @property
     def moved(self) -> MovedBatch:
@@ -205,7 +205,7 @@ class WholeMoved(MovedBatch):
 
     def row_sums(self, rows: ChosenRows) -> tuple[Tensor, ...]:
         """(head, ...) what rows make of themselves that were asked for before the layers ran."""
-        return self.looked.stack.summed.get(rows.key) or super().row_sums(rows)
+        return self.looked.stack.sums_of(rows) or super().row_sums(rows)
 
 
 class FusedStack(ABC):
@@ -220,7 +220,9 @@ class FusedStack(ABC):
     derives: ClassVar[tuple[Derive, ...]] = ()
     """What it derives of tokens, as `Measure.derives`."""
     chosen: dict[Key, Tensor]  # (text, head, row, key) rows that were asked for
-    summed: dict[Key, tuple[Tensor, ...]]  # (head, ...) what others make of themselves
+    summed: dict[
+        Key, list[tuple[Tensor, ...]]
+    ]  # (head, ...) what others make of themselves, by some layers each
 
     def __init__(
         self, grid: HeadGrid, sides: tuple[TokenBatch, TokenBatch], wanted: Sequence[ChosenRows] = ()
@@ -250,10 +252,12 @@ class FusedStack(ABC):
         assert rows.summed is not None
         if lengths is not None:
             weights = moved_shares(weights, lengths if rows.texts is None else lengths[rows.texts])
-        found, earlier = rows.summed(weights), self.summed.get(rows.key)
-        self.summed[rows.key] = (
-            found if earlier is None else tuple(map(torch.cat, zip(earlier, found, strict=True)))
-        )
+        self.summed.setdefault(rows.key, []).append(rows.summed(weights))
+
+    def sums_of(self, rows: ChosenRows) -> tuple[Tensor, ...] | None:
+        """(head, ...) what rows of all layers have made of themselves; None where they were not summed up."""
+        parts = self.summed.get(rows.key)
+        return None if parts is None else tuple(map(torch.cat, zip(*parts, strict=True)))
 
     @abstractmethod
     def attend(self, layer: int, inputs: AttentionInputs, asked: Asked = NOTHING) -> FusedCall:
