@@ -1,8 +1,9 @@
 """What "everything" costs on a GPU, as a ratio to the plain sdpa forward pass of the same round.
 
-A run from encoded texts on, as `headscope analyze` does it: batches as large as it takes them, or as the plain pass has
-them where those are smaller, each counted in a state of its own and merged. Reading and encoding, which go on beside
-it, are not in it. Uses the light core alone (torch, triton, transformers, numpy): make bench-gpu
+A run from ready batches on, as `headscope analyze` does it: batches as large as it takes them, or as the plain pass has
+them where those are smaller, each counted in a state of its own and merged. What goes on beside it is not in it:
+reading, encoding, and what is derived of tokens before they go to the GPU. Uses the light core alone (torch, triton,
+transformers, numpy): make bench-gpu
 """
 
 import argparse
