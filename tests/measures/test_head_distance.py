@@ -18,6 +18,7 @@ from headscope.measures.head_distance import (
 from headscope.types import HeadGrid
 
 GRID = HeadGrid("encoder", 3, 2, causal=False)
+CAUSAL = HeadGrid("decoder", 3, 2, causal=True)
 
 
 def reference(text: Text, *, smooth: float = 0.0) -> np.ndarray:
@@ -150,3 +151,32 @@ def test_stacks_of_many_heads_compare_fewer_queries() -> None:
     assert [compared(12, 8), compared(24, 16), compared(32, 32), compared(80, 64)] == [32, 32, 8, 4]
     grid = HeadGrid("decoder", 32, 32, causal=True)
     assert "from 8 queries" in SampledHeadDistance.empty(grid).described
+
+
+@pytest.mark.parametrize("faithful", [False, True], ids=["plain", "faithful"])
+@pytest.mark.parametrize("grid", [GRID, CAUSAL], ids=["encoder", "decoder"])
+def test_a_gpu_counts_the_same_by_its_kernels(
+    grid: HeadGrid, faithful: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("triton", reason="triton is not installed (pip install triton)")
+    texts = random_texts(grid, [9, 14, 11])
+    expected = measured(HeadDistance, grid, [texts[:2], texts[2:]], faithful=faithful).result()
+    # No GPU here: tensors are taken for such, and the kernels are interpreted.
+    monkeypatch.setattr(torch.Tensor, "is_cuda", property(lambda tensor: True))
+    state = HeadDistance.empty(grid, faithful=faithful)
+    by_kernel = HeadDistance._add_by_kernel
+    counted: list[int] = []
+
+    def noted(self: HeadDistance, maps: torch.Tensor, asked: torch.Tensor) -> None:
+        counted.append(len(maps))
+        by_kernel(self, maps, asked)
+
+    monkeypatch.setattr(HeadDistance, "_add_by_kernel", noted)
+    for group in (texts[:2], texts[2:]):
+        for batch in batches(grid, group):
+            state.update(batch)
+    monkeypatch.undo()
+    assert sum(counted) == 3
+    assert state.result().keys() == expected.keys()
+    for name, array in state.result().items():
+        np.testing.assert_allclose(array.values, expected[name].values, atol=2e-5, err_msg=name)
