@@ -1,7 +1,7 @@
 """Tokens and attention of a batch of texts, as measures are given them; imports torch only."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
 from typing import Any, Self, TypeVar
 
@@ -327,12 +327,16 @@ def moved_shares(weights: Tensor, lengths: Tensor) -> Tensor:
 
 
 def each_tensor(found: Any, change: Callable[[Tensor], Tensor]) -> Any:
-    """What was found with `change` of every tensor in it: in tuples, and in what has a `map`; all else as it is."""
+    """What was found with `change` of every tensor in it: of tuples and dataclasses each entry, all else as it is."""
     if isinstance(found, Tensor):
         return change(found)
     if isinstance(found, tuple):
         return tuple(each_tensor(entry, change) for entry in found)
-    return found.map(change) if hasattr(found, "map") else found
+    if isinstance(found, TokenBatch):
+        return found.map(change)
+    if is_dataclass(found) and not isinstance(found, type):
+        return replace(found, **{name: each_tensor(entry, change) for name, entry in vars(found).items()})
+    return found
 
 
 def _is_full(tokens: TokenBatch) -> bool:

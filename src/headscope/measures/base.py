@@ -12,7 +12,6 @@ from torch import Tensor
 
 from headscope.accumulator import Sums, is_nothing, merge_fields, nothing, settled
 from headscope.batches import ALL_LAYERS, ChosenRows, Derive, lengths_of
-from headscope.measures.reductions import groups_present
 from headscope.registry import Registry
 from headscope.types import AttentionBatch, Coords, HeadGrid, LabelledArray, TokenBatch
 
@@ -138,7 +137,7 @@ class Measure(ABC):
 
         What is left out here is derived when it is asked for.
         """
-        return lengths_of, groups_present
+        return (lengths_of,)
 
     def wanted(self, queries: TokenBatch, keys: TokenBatch, *, moved: bool) -> Sequence[ChosenRows]:
         """The rows that `update` will ask a batch of these tokens for, where all layers are counted at once.

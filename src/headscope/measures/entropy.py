@@ -11,12 +11,12 @@ from headscope.measures.base import MEASURES, PerTextMeasure
 from headscope.measures.reductions import (
     QueryGroup,
     entropy_of,
-    groups_present,
+    has_groups,
     mean_entropy,
     mean_over_groups,
     picked,
 )
-from headscope.types import AttentionBatch, LabelledArray, TokenBatch
+from headscope.types import AttentionBatch, LabelledArray
 
 SMOOTHING = 0.0001
 
@@ -44,11 +44,11 @@ class Entropy(PerTextMeasure):
     def per_text(self, batch: AttentionBatch) -> tuple[Tensor, Tensor | None]:
         """(text, head, query_role)."""
         means = batch.reduce(_smoothed_entropy if self.faithful else mean_entropy)  # (text, head, group)
-        return picked(means, 2, _ASKED), batch.queries.derive(_present)[:, None]
+        return picked(means, 2, _ASKED), batch.queries.derive(has_groups(*_ASKED))[:, None]
 
     def derives(self, *, moved: bool) -> Sequence[Derive]:
         """Which texts have a [CLS]."""
-        return (_present,)
+        return (has_groups(*_ASKED),)
 
     def result(self) -> dict[str, LabelledArray]:
         """`entropy` (layer, head, query_role), the baseline `entropy_uniform`, one number, and standard errors."""
@@ -57,11 +57,6 @@ class Entropy(PerTextMeasure):
             every = arrays[name]
             arrays[name] = replace(every, values=every.values[0], dims=(), coords={})  # from all queries
         return arrays
-
-
-def _present(tokens: TokenBatch) -> Tensor:
-    """(text, query_role) which queries a text has."""
-    return picked(tokens.derive(groups_present), 1, _ASKED)
 
 
 def _smoothed_entropy(batch: AttentionBatch) -> Tensor:

@@ -1,23 +1,25 @@
 """Named patterns: how strongly a head follows each of the patterns people have names for."""
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 import torch
 from torch import Tensor
 
+from headscope.batches import Derive
 from headscope.measures.base import MEASURES, PerTextMeasure
 from headscope.measures.reductions import (
     PAIR_PATTERNS,
     KeyClass,
     QueryGroup,
     class_mass,
-    groups_present,
+    has_groups,
     pattern_queries,
     pattern_sums,
-    picked,
 )
 from headscope.types import AttentionBatch, TokenBatch
 
+_NEEDED = (QueryGroup.SEP, QueryGroup.SECOND_TEXT, QueryGroup.SECOND_TEXT, QueryGroup.NOT_FIRST_TOKEN)
 CLASS_PATTERNS = ("delimiters", "own_sentence", "other_sentence", "first_token")
 
 
@@ -42,12 +44,15 @@ class NamedPatterns(PerTextMeasure):
         by_pair = batch.reduce(pattern_sums) / asking[:, None]  # (text, head, pattern)
         return torch.cat([by_pair, _by_class(batch)], -1), applies[:, None, :]
 
+    def derives(self, *, moved: bool) -> Sequence[Derive]:
+        """Which texts have what patterns by class need."""
+        return (has_groups(*_NEEDED),)
+
 
 def _asking(tokens: TokenBatch) -> tuple[Tensor, Tensor]:
     """(text, pattern) to how many queries a pattern between pairs applies, at least 1, and which patterns apply."""
-    asking, present = tokens.derive(pattern_queries), tokens.derive(groups_present)
-    needed = (QueryGroup.SEP, QueryGroup.SECOND_TEXT, QueryGroup.SECOND_TEXT, QueryGroup.NOT_FIRST_TOKEN)
-    return asking.clamp_min(1), torch.cat([asking > 0, picked(present, 1, needed)], -1)
+    asking, has_classes = tokens.derive(pattern_queries), tokens.derive(has_groups(*_NEEDED))
+    return asking.clamp_min(1), torch.cat([asking > 0, has_classes], -1)
 
 
 def _by_class(batch: AttentionBatch) -> Tensor:

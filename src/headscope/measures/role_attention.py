@@ -7,8 +7,8 @@ from torch import Tensor
 
 from headscope.batches import Derive
 from headscope.measures.base import MEASURES, PerTextMeasure
-from headscope.measures.reductions import QueryGroup, class_mass, groups_present, picked
-from headscope.types import ROLES, AttentionBatch, TokenBatch
+from headscope.measures.reductions import QueryGroup, class_mass, has_groups, picked
+from headscope.types import ROLES, AttentionBatch
 
 _ASKED = (QueryGroup.ALL, QueryGroup.SEP, QueryGroup.NOT_SEP)
 
@@ -31,13 +31,8 @@ class RoleAttention(PerTextMeasure):
     def per_text(self, batch: AttentionBatch) -> tuple[Tensor, Tensor | None]:
         """(text, head, query_role, role)."""
         mass = batch.reduce(class_mass)[..., : len(ROLES)]
-        return picked(mass, 2, _ASKED), batch.queries.derive(_present)[:, None, :, None]
+        return picked(mass, 2, _ASKED), batch.queries.derive(has_groups(*_ASKED))[:, None, :, None]
 
     def derives(self, *, moved: bool) -> Sequence[Derive]:
         """Which texts have a [SEP]."""
-        return (_present,)
-
-
-def _present(tokens: TokenBatch) -> Tensor:
-    """(text, query_role) which queries a text has."""
-    return picked(tokens.derive(groups_present), 1, _ASKED)
+        return (has_groups(*_ASKED),)

@@ -1,16 +1,15 @@
 """What `explained` needs of the templates of sampled queries, and sums of attention against them."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from importlib.util import find_spec
-from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from headscope.batches import ChosenRows, TokenBatch
+from headscope.batches import ChosenRows, TokenBatch, each_tensor
 from headscope.measures.fast import cpu
 from headscope.measures.folds import mixed_ids
 from headscope.measures.templates import (
@@ -90,17 +89,6 @@ class Drawn:
     in_batch: list[int]  # the same as `texts`, on the host
     numbers: list[int]  # of each text, by which it is known
     lengths: list[int]  # of each text
-
-    def map(self, change: Callable[[Tensor], Tensor]) -> "Drawn":
-        """With `change` of every tensor."""
-        changed: dict[str, Any] = {
-            name: change(each) for name, each in vars(self).items() if isinstance(each, Tensor)
-        }
-        return replace(self, **changed)
-
-    def to(self, device: torch.device) -> "Drawn":
-        """The same on a device."""
-        return self.map(lambda tensor: tensor.to(device, non_blocking=True))
 
 
 @dataclass(frozen=True)
@@ -207,8 +195,10 @@ def _kind_of_roles() -> Tensor:
 def drawn_halves(tokens: TokenBatch) -> tuple[Drawn, Drawn]:
     """What is drawn of the texts that weights are fitted on, and of those that they are scored on."""
     if tokens.on_host is not tokens:
-        device, (fitted, scored) = tokens.ids.device, tokens.on_host.derive(drawn_halves)
-        return fitted.to(device), scored.to(device)
+        halves: tuple[Drawn, Drawn] = each_tensor(
+            tokens.on_host.derive(drawn_halves), lambda found: found.to(tokens.ids.device, non_blocking=True)
+        )
+        return halves
     held_out = tokens.derive(mixed_ids) // 64 % 2 == 1
     places, real = sampled_queries(tokens, FITTED_QUERIES)  # the first few are those of a smaller sample
     return _drawn(tokens, ~held_out, places, real), _drawn(

@@ -1,9 +1,8 @@
 """What the kernels are told of an attention call: how maps are cut, what its tokens are, how queries see keys."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -138,13 +137,6 @@ class TokenTables:
             classes, classes.half(), -is_ordinary.short(), seen, limits, real, asking, members, shares, windows,
             padded, pairs,
         )  # fmt: skip
-
-    def map(self, change: Callable[[Tensor], Tensor]) -> "TokenTables":
-        """The tables with `change` of every tensor, without pairs."""
-        changed: dict[str, Any] = {
-            name: change(each) for name, each in vars(self).items() if isinstance(each, Tensor)
-        }
-        return TokenTables(**changed, padded=self.padded)
 
     @property
     def no_limits(self) -> Tensor:

@@ -1,12 +1,13 @@
 """What is known of tokens before the model has run, as tables that reductions work with; the same for all layers."""
 
 from enum import IntEnum
-from functools import lru_cache
+from functools import cache, lru_cache, partial
 from importlib.util import find_spec
 
 import torch
 from torch import Tensor
 
+from headscope.batches import Derive
 from headscope.types import CLS, OTHER, ROLES, SEP, TokenBatch
 
 
@@ -81,6 +82,16 @@ def query_kinds(tokens: TokenBatch) -> tuple[Tensor, Tensor]:
 def groups_present(tokens: TokenBatch) -> Tensor:
     """(text, group) which QueryGroups a text has."""
     return tokens.derive(group_weights).any(-1)
+
+
+@cache
+def has_groups(*groups: QueryGroup) -> Derive:
+    """What tells (text, group) which of some QueryGroups a text has; the same function each time."""
+    return partial(_has_groups, groups=groups)
+
+
+def _has_groups(tokens: TokenBatch, *, groups: tuple[QueryGroup, ...]) -> Tensor:
+    return picked(tokens.derive(groups_present), 1, groups)
 
 
 def class_table(tokens: TokenBatch) -> Tensor:
