@@ -208,7 +208,14 @@ def test_where_one_looks_in_the_matrix_is_in_the_link(demo_file: Written, from_f
     [
         ("model=bert-large&a=Hello", "has no model “bert-large”", "demo", ".hs-model"),
         ("view=try&model=bert-large&a=Hello", "has no model “bert-large”", "demo", ".ti-form"),
-        ("view=atlas&atlas=nope", "has no atlas “nope”", "made-up.nc", ".hg-cell"),
+        ("view=atlas&atlas=nope", "has no atlas “nope”", "made-up.nc (demo)", ".hg-cell"),
+        ("view=atlas&model=bert", "has no atlas of “bert”", "made-up.nc (demo)", ".hg-cell"),
+        (
+            "view=map&model=bert&atlas=other",
+            "“other.nc” is an atlas of “twelve”, not of “bert”",
+            "other.nc (twelve)",
+            "svg.mp",
+        ),
         ("view=foo", "has no view “foo”", "Matrix", ".hs-matrix"),
     ],
 )

@@ -2,7 +2,7 @@
 
 import { useMemo } from "preact/hooks";
 import type { AtlasData, AtlasStack, Colouring, HeadPage } from "../data/api";
-import { atlasId, type Source } from "../data/source";
+import { atlasIn, type Source } from "../data/source";
 import { kindColour, LEVELS, type RampName, rampOf } from "../parts/colour";
 import { useLoaded } from "../parts/hooks";
 import type { State } from "../shell/state";
@@ -100,13 +100,12 @@ export interface AtlasFound {
 }
 
 export function useAtlas(source: Source, state: State, dark: boolean, withMaps = false): AtlasFound {
-  const found = atlasId(source.about, state.atlas);
-  const id = found ?? "";
+  const found = atlasIn(source.about, state);
+  const id = found?.id ?? "";
   const load = found === null ? undefined : ((withMaps ? source.mappedAtlas : undefined) ?? source.atlas);
   const { value, error, busy } = useLoaded(load ? (signal) => load(id, signal) : null, [source, id]);
   const look = useMemo(() => (value ? lookAt(value, state, dark) : null), [value, state, dark]);
-  const missing = found === null && state.atlas !== "" ? `There is no atlas “${state.atlas}” here.` : null;
-  return { id, look, error: missing ?? error, busy };
+  return { id, look, error, busy };
 }
 
 /** The page of the head that is open. */

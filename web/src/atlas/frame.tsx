@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { atlasTitle } from "../data/source";
 import { StackedHeads } from "../headpage/stacked";
 import { SelectionBar } from "../map/selection";
 import { Busy, Field, Switch, Trouble } from "../parts/controls";
@@ -98,13 +99,14 @@ function AtlasPicker({ source, setState, id }: Pick<ViewProps, "source" | "setSt
         onChange={(event) =>
           setState({
             ...{ atlas: event.currentTarget.value, hq: "" },
+            model: source.about.atlases.find((atlas) => atlas.id === event.currentTarget.value)?.model ?? "",
             ...{ stack: "", layer: 0, heads: [] }, // the head that is worth a look there
           })
         }
       >
         {source.about.atlases.map((atlas) => (
           <option key={atlas.id} value={atlas.id}>
-            {atlas.name}
+            {atlasTitle(atlas)}
           </option>
         ))}
       </select>
@@ -198,6 +200,11 @@ function Bar({ props, look, said, plot }: BarProps) {
   return (
     <div class="at-bar">
       <AtlasPicker {...{ source, setState, id: look.atlas.id }} />
+      {look.atlas.model !== "" && (
+        <Field label="Model">
+          <strong>{look.atlas.model}</strong>
+        </Field>
+      )}
       {look.atlas.stacks.length > 1 && (
         <Field label="Stack">
           <Switch

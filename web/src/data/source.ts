@@ -6,6 +6,7 @@
 import type {
   About,
   AtlasData,
+  AtlasInfo,
   Drawn,
   DrawRequest,
   FindRequest,
@@ -83,13 +84,24 @@ export class SourceError extends Error {
   override name = "SourceError";
 }
 
-/** The id of the atlas that an address names, by id or by name; the first where it names none, null where it is not here. */
-export function atlasId({ atlases }: Pick<About, "atlases">, wanted: string): string | null {
-  const found =
-    wanted === ""
-      ? atlases[0]
-      : (atlases.find(({ id }) => id === wanted) ?? atlases.find(({ name }) => name === wanted));
-  return found?.id ?? null;
+/**
+ * The atlas that an address means: the one it names, by id or by name, else the first one of the model it names, else the first.
+ *
+ * Null where that is not here, and where the named atlas is of another model than the address names: heads of one model are
+ * never shown under the name of another.
+ */
+export function atlasIn(
+  { atlases }: Pick<About, "atlases">,
+  { atlas, model }: { atlas: string; model: string },
+): AtlasInfo | null {
+  const byId = atlases.filter(({ id }) => atlas === "" || id === atlas);
+  const named = byId.length > 0 ? byId : atlases.filter(({ name }) => name === atlas);
+  return named.find((each) => model === "" || each.model === model) ?? null;
+}
+
+/** An atlas among others: its file, and whose heads it is about. */
+export function atlasTitle({ name, model }: AtlasInfo): string {
+  return model === "" || model === name ? name : `${name} (${model})`;
 }
 
 /** Whose attention it is: a model's, an edited model's, or what an edit changes; and what it is, where it is not attention. */

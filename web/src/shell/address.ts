@@ -1,6 +1,6 @@
 /** The state of a page, kept in its address; that of a widget is kept in memory only. */
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import type { Source } from "../data/source";
+import { atlasIn, type Source } from "../data/source";
 import { changed, parseState, printState, type SetState, type State, stepOf } from "./state";
 import { SETTINGS } from "./views";
 
@@ -33,7 +33,10 @@ export function useAddress(source: Source): [State, SetState] {
         history[how](null, "", fragment === "" ? location.pathname + location.search : `#${fragment}`);
       };
       clearTimeout(timer.current);
-      const first = { model: source.about.models[0]?.name ?? "", atlas: source.about.atlases[0]?.id ?? "" };
+      const first = {
+        model: source.about.models[0]?.name ?? "",
+        atlas: atlasIn(source.about, { ...before, atlas: "" })?.id ?? "",
+      };
       const how = stepOf(before, after, SETTINGS, first);
       const goesOn = performance.now() - running.current < RUN;
       running.current = how === "run" ? performance.now() : how === "step" ? -RUN : running.current;

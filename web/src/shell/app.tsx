@@ -3,7 +3,7 @@ import { Component, type ComponentChildren, Fragment } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
 import { headNamed } from "../atlas/filter";
 import type { Seen } from "../data/api";
-import { type Source, subjectOf } from "../data/source";
+import { atlasIn, type Source, subjectOf } from "../data/source";
 import { axesOf, errorWords } from "../data/tokens";
 import { Busy, Trouble } from "../parts/controls";
 import { inWords, useDark } from "../parts/hooks";
@@ -39,7 +39,8 @@ export function App({ source }: { source: Source }) {
 
   const views = useMemo(() => viewsOf(source), [source]);
   const missing = missingIn(address, source, views);
-  const view = missing === null ? (views.find((each) => each.name === address.view) ?? views[0]) : undefined;
+  const tab = views.find((each) => each.name === address.view) ?? views[0];
+  const view = missing === null ? tab : undefined;
   const asked = weighedFor(view, address);
   const ofText = view?.needs === "text" || view?.needs === "neurons";
   const ofHeads = view?.needs === "atlas";
@@ -47,11 +48,13 @@ export function App({ source }: { source: Source }) {
   const drawn = weighedSource(source, asked);
   const seen = seenBy(drawn, asked, reading.read);
   const state = seen !== null && ofText ? within(asked, seen) : asked;
-  // The head that is shown though the address names none stays, whatever else changes.
+  // What is shown though the address does not name it stays, whatever else changes: a head, and the model of an atlas.
   const setState: SetState = (change) => {
     const { layer, heads } = state;
     const leaves = views.some(({ name, needs }) => name === change.view && needs !== "text" && needs !== "neurons");
-    setAsked(asked.heads.length === 0 && heads.length > 0 && !leaves ? { layer, heads, ...change } : change);
+    const head = asked.heads.length === 0 && heads.length > 0 && !leaves ? { layer, heads } : {};
+    const model = ofHeads && change.view !== undefined ? atlasIn(source.about, asked)?.model : undefined;
+    setAsked({ ...head, ...(model && asked.model === "" && source.seen ? { model } : {}), ...change });
   };
   const second = source.seen === undefined || source.beside === undefined ? null : besideState(asked);
   const setSecond: SetState = (change) => setAsked(besideChange(change));
@@ -82,7 +85,7 @@ export function App({ source }: { source: Source }) {
     <div ref={root} class={`headscope hs-${source.kind}`} data-theme={dark ? "dark" : "light"} tabIndex={-1}>
       <header class="hs-header">
         <strong class="hs-brand">headscope</strong>
-        <Tabs views={views} view={view} setState={setState} />
+        <Tabs views={views} view={missing?.what === "view" ? undefined : tab} setState={setState} />
         {(ofText || ofHeads) && (
           <input
             ref={search}
@@ -151,7 +154,7 @@ export function App({ source }: { source: Source }) {
       {seen !== null && ofText && arrived && <Beyond {...{ asked, seen, setState }} />}
       <Main class={`hs-main-part${ofText && reading.stale ? " hs-stale" : ""}`}>
         {missing !== null ? (
-          <Missing {...{ missing, source, setState, views }} />
+          <Missing {...{ missing, source, state, setState, views }} />
         ) : (
           <Shown
             {...{ view, seen, beside, state, setState, dark, ofText }}

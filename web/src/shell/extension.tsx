@@ -2,7 +2,7 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { AtlasStack, ViewInfo } from "../data/api";
-import { atlasId, type HeadPlace, type Source } from "../data/source";
+import { atlasIn, type HeadPlace, type Source } from "../data/source";
 import { Busy, Trouble } from "../parts/controls";
 import { HeadGrid } from "../parts/headgrid";
 import { inWords, useLoaded, useSize } from "../parts/hooks";
@@ -84,7 +84,7 @@ function Heads({ stack, now }: { stack: AtlasStack; now: Now }) {
 }
 
 function Extension({ info, source, seen, state, setState, dark }: ViewProps & { info: ViewInfo }) {
-  const id = atlasId(source.about, state.atlas) ?? "";
+  const id = atlasIn(source.about, state)?.id ?? "";
   const atlas = useLoaded(info.subject === "head" ? (signal) => source.atlas!(id, signal) : null, [source, id]);
   const stack = atlas.value?.stacks.find(({ name }) => name === state.stack) ?? atlas.value?.stacks[0];
   const layer = stack ? Math.min(state.layer, stack.layers - 1) : state.layer;

@@ -3,8 +3,8 @@
  * where it is a stack, layer, head or token it is said what is shown instead.
  */
 
-import type { Seen } from "../data/api";
-import { atlasId, type Source } from "../data/source";
+import type { AtlasInfo, Seen } from "../data/api";
+import { atlasIn, atlasTitle, type Source } from "../data/source";
 import { axesOf } from "../data/tokens";
 import { Trouble } from "../parts/controls";
 import { within } from "./choices";
@@ -29,27 +29,43 @@ export function missingIn(state: State, source: Source, views: readonly View[]):
   }
   const { models, atlases } = source.about;
   if (view?.needs === "atlas") {
-    const known = atlases.length === 0 || atlasId(source.about, state.atlas) !== null;
-    return known ? null : { what: "atlas", words: `${place} has no atlas ${quoted(state.atlas)}.` };
+    if (atlases.length === 0 || atlasIn(source.about, state) !== null) return null;
+    const named = atlasIn(source.about, { atlas: state.atlas, model: "" });
+    return { what: "atlas", words: noAtlas(state, place, named) };
   }
   const known = source.seen === undefined || state.model === "" || models.some(({ name }) => name === state.model);
   return known ? null : { what: "model", words: `${place} has no model ${quoted(state.model)}.` };
 }
 
+/** Why no atlas is shown; `named` is the one that the address names, where it is here and of another model. */
+function noAtlas({ atlas, model }: State, place: string, named: AtlasInfo | null): string {
+  if (atlas === "")
+    return `${place} has no atlas of ${quoted(model)}. Make one with headscope analyze, and name its file when starting headscope explore.`;
+  if (named === null) return `${place} has no atlas ${quoted(atlas)}.`;
+  return `${quoted(named.name)} is an atlas of ${quoted(named.model)}, not of ${quoted(model)}.`;
+}
+
+/** A change to an atlas, and with it to its model; a place in another model means nothing there. */
+function toAtlas({ id, model }: AtlasInfo, state: State): Partial<State> {
+  const otherModel = state.model !== "" && state.model !== model;
+  return { atlas: id, model, ...(otherModel ? { stack: "", layer: 0, heads: [] } : {}) };
+}
+
 interface MissingProps {
   missing: MissingThing;
   source: Source;
+  state: State;
   setState: SetState;
   views: readonly View[];
 }
 
 /** Says what is missing, and offers what is there. */
-export function Missing({ missing, source, setState, views }: MissingProps) {
+export function Missing({ missing, source, state, setState, views }: MissingProps) {
   const { models, atlases } = source.about;
   const offers: [string, Partial<State>][] = {
     view: views.map(({ name, title }): [string, Partial<State>] => [title, { view: name }]),
     model: models.map(({ name }): [string, Partial<State>] => [name, { model: name }]),
-    atlas: atlases.map(({ id, name }): [string, Partial<State>] => [name, { atlas: id }]),
+    atlas: atlases.map((atlas): [string, Partial<State>] => [atlasTitle(atlas), toAtlas(atlas, state)]),
   }[missing.what];
   return (
     <>

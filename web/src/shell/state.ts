@@ -29,7 +29,7 @@ export interface State {
   q: string;
   /** Search among heads, in the views of an atlas. */
   hq: string;
-  /** The id of the atlas; "" for the first one. */
+  /** The id of the atlas; "" for the first one of the model. */
   atlas: string;
   /** The text last seen, for pages that can see new texts. */
   model: string;
@@ -74,7 +74,7 @@ export function changed(before: State, change: Partial<State>, settings: readonl
   const otherTokens = otherText || (["stack", "level"] as const).some(differs);
   const isOther: Record<Scope, boolean> = {
     page: false,
-    atlas: change.atlas !== undefined && change.atlas !== before.atlas,
+    atlas: otherModel || (change.atlas !== undefined && change.atlas !== before.atlas),
     model: otherModel,
     tokens: otherTokens,
     token: otherTokens || (change.token !== undefined && change.token !== before.token),
@@ -84,6 +84,7 @@ export function changed(before: State, change: Partial<State>, settings: readonl
   const named = Object.entries({ ...kept, ...change.settings }).filter(([, value]) => value !== "");
   const after = { ...before, ...change, settings: Object.fromEntries(named) };
   if (otherText && change.token === undefined) after.token = null;
+  if (otherModel && change.atlas === undefined) after.atlas = ""; // an atlas is of one model
   return after;
 }
 

@@ -2,7 +2,7 @@
 
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { AtlasData, ModelInfo, PredictRequest, Seen } from "../data/api";
-import { atlasId, type Source } from "../data/source";
+import { atlasIn, type Source } from "../data/source";
 import type { Grid } from "../parts/headgrid";
 import { useLoaded } from "../parts/hooks";
 import type { State } from "../shell/state";
@@ -32,10 +32,9 @@ export function useKnown(
   seen: Seen | null,
   text: PredictRequest,
 ): Known {
-  const { atlases } = source.about;
-  const open = atlasId(source.about, state.atlas);
-  const of = atlases.filter((each) => each.model === model?.name);
-  const id = (of.find((each) => each.id === open) ?? of[0])?.id;
+  const name = model?.name ?? "";
+  const open = atlasIn(source.about, { atlas: state.atlas, model: name });
+  const id = name === "" ? undefined : (open ?? atlasIn(source.about, { atlas: "", model: name }))?.id;
   const ofText = id === undefined;
   const load = (signal: AbortSignal): Promise<AtlasData> =>
     id !== undefined

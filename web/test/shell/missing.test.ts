@@ -39,6 +39,8 @@ test("what is there is not missing", () => {
     { view: "atlas", atlas: "one" },
     { view: "atlas", atlas: "One" },
     { view: "map" },
+    { view: "atlas", model: "demo" },
+    { view: "atlas", model: "demo", atlas: "one" },
   ]) {
     assert.equal(missing(state), null, JSON.stringify(state));
   }
@@ -47,11 +49,20 @@ test("what is there is not missing", () => {
 test("a name that the server has not is said, where it would be used", () => {
   assert.equal(missing({ model: "bert-large" })?.words, "This server has no model “bert-large”.");
   assert.equal(missing({ view: "try", model: "bert-large" })?.what, "model");
-  assert.equal(missing({ view: "atlas", model: "bert-large" }), null);
   assert.equal(missing({ view: "atlas", atlas: "nope" })?.words, "This server has no atlas “nope”.");
   assert.equal(missing({ atlas: "nope" }), null);
   assert.equal(missing({ view: "foo" })?.words, "This server has no view “foo”.");
   assert.equal(missing({ view: "neuron" })?.words, "This server has no view “Neurons”.");
+});
+
+test("an atlas of another model than the address names is not shown", () => {
+  for (const view of ["atlas", "map"]) {
+    const none = missing({ view, model: "demo-lm" });
+    assert.equal(none?.what, "atlas");
+    assert.match(none?.words ?? "", /^This server has no atlas of “demo-lm”/);
+    const other = missing({ view, model: "demo-lm", atlas: "one" });
+    assert.equal(other?.words, "“One” is an atlas of “demo”, not of “demo-lm”.");
+  }
 });
 
 test("a file reads no texts: the model's name is not looked up", () => {

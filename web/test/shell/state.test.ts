@@ -85,7 +85,9 @@ const left = (before: State, change: Partial<State>): string[] =>
 
 test("another model or atlas takes what belonged to the last one away", () => {
   const before = { ...DEFAULTS, model: "demo", token: 5, atlas: "one" };
-  assert.deepEqual(left(before, { model: "demo-qa", layer: 2 }), ["page", "atlas"]);
+  assert.deepEqual(left(before, { model: "demo-qa", layer: 2 }), ["page"]);
+  assert.equal(changed(before, { model: "demo-qa" }).atlas, "");
+  assert.equal(changed(before, { model: "demo-qa", atlas: "two" }).atlas, "two");
   assert.equal(changed(before, { model: "demo-qa", layer: 2 }).token, null);
   assert.equal(changed(before, { model: "demo-qa", token: 1 }).token, 1);
   assert.deepEqual(changed(before, { model: "demo" }), before);
@@ -101,7 +103,6 @@ test("a change names the settings it changes, and those stay", () => {
   assert.deepEqual(changed(before, { settings: { "x-page": "9" } }).settings, { ...ALL, "x-page": "9" });
   assert.deepEqual(changed(before, { model: "other", settings: { "x-model": "9" } }).settings, {
     "x-page": "1",
-    "x-atlas": "2",
     "x-model": "9",
   });
   const { "x-page": _, ...rest } = ALL;

@@ -30,7 +30,7 @@ test("what goes with another model, atlas, text or token", () => {
       .filter((name) => !(name in settings))
       .sort();
   };
-  assert.deepEqual(gone({ model: "other" }), ["x-box", "x-off", "x-piece"]);
+  assert.deepEqual(gone({ model: "other" }), ["colour", "selected", "x-box", "x-off", "x-pick", "x-piece"]);
   assert.deepEqual(gone({ a: "Two." }), ["x-box", "x-piece"]);
   assert.deepEqual(gone({ level: "word" }), ["x-box", "x-piece"]);
   assert.deepEqual(gone({ token: 3 }), ["x-piece"]);
