@@ -250,7 +250,7 @@ def test_switch_it_off(atlas_file: Path, from_file: Open, from_server: Open) -> 
     page = from_file(f"{atlas_file.as_uri()}#view=atlas&layer=1&heads=2")
     card(page).get_by_role("button", name="Switch it off").click()
     expect(card(page)).to_contain_text(
-        "Type headscope explore demo atlas.nc, open Try it and switch off 1.2."
+        "In the folder of this page, type headscope explore demo, open Try it and switch off 1.2."
     )
 
 

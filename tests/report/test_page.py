@@ -204,10 +204,10 @@ def test_the_first_screen_has_findings_a_grid_and_heads_at_work(written: str) ->
 
 def test_an_atlas_that_nothing_was_asked_of_says_what_to_run_next() -> None:
     atlas = random_atlas(1, 2, model="/home/someone/models/mine/", corpus="news.txt")
-    text = page.render(atlas, atlas_file="mine.nc", report_file="mine.html")
+    text = page.render(atlas, "mine.html", atlas_file="mine.nc")
     words = "".join(Reader(text).words)
-    assert "headscope probe dependency mine --treebank treebank.conllu -o mine.nc" in words
-    assert "headscope ablate mine --task mlm --data news.txt --sweep heads -o mine.nc" in words
+    assert "headscope probe dependency path/to/mine --treebank treebank.conllu -o mine.nc" in words
+    assert "headscope ablate path/to/mine --task mlm --data news.txt --sweep heads -o mine.nc" in words
     assert "headscope report mine.nc -o mine.html" in words
     assert "/home/someone" not in text
 

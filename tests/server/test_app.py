@@ -43,7 +43,7 @@ def test_an_atlas_and_its_heads(serving: MakeClient) -> None:
     client = serving(atlas)
     told = client.get("/api/atlas/tiny?maps=true").json()
     findings = shown_findings(atlas)
-    expected = atlas_data(atlas, id="tiny", name="tiny", file="tiny.nc", findings=findings)
+    expected = atlas_data(atlas, id="tiny", name="tiny", findings=findings)
     assert told == json.loads(expected.model_dump_json())
     assert any("1.2" in finding["heads"] for finding in told["findings"])
     page = client.get("/api/atlas/tiny/head/encoder/1/2").json()

@@ -80,6 +80,22 @@ def test_a_folder_is_called_by_its_own_name(tmp_path: Path) -> None:
     )
 
 
+def test_an_atlas_is_of_the_folder_that_it_named_from_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saved(headed("bert", "mlm"), tmp_path / "models" / "mine")
+    monkeypatch.chdir(tmp_path / "models")
+    named = [random_atlas(model=name) for name in ("models/mine", "./mine", "mine", "hub/another")]
+    catalogue = Catalogue(["../models/mine", *named])
+    assert [atlas.model for atlas in catalogue.about("1", 64).atlases] == [
+        "mine",
+        "mine",
+        "mine",
+        "hub/another",
+    ]
+    assert catalogue.atlas_of("mine") is named[0]
+
+
 def test_a_model_named_twice_is_there_once(tmp_path: Path) -> None:
     assert list(Catalogue(["demo", "demo"]).models) == ["demo"]
 

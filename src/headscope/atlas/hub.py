@@ -28,14 +28,19 @@ _ADDRESS = re.compile(
 )
 
 
-def fetched(path: str | os.PathLike[str]) -> str | os.PathLike[str]:
-    """The path as it is, or for an address the file there, as it lies in the hub's cache on this machine."""
+def address_of(path: str | os.PathLike[str]) -> str | None:
+    """The address that a path stands for; None where it is one of this machine."""
     start, slash, rest = os.fspath(path).partition(
         ":/"
     )  # one of the two slashes is lost where it becomes a path
-    if f"{start}{slash}/" != SCHEME:
+    return SCHEME + rest.removeprefix("/") if f"{start}{slash}/" == SCHEME else None
+
+
+def fetched(path: str | os.PathLike[str]) -> str | os.PathLike[str]:
+    """The path as it is, or for an address the file there, as it lies in the hub's cache on this machine."""
+    address = address_of(path)
+    if address is None:
         return path
-    address = SCHEME + rest.removeprefix("/")
     match = _ADDRESS.fullmatch(address)
     if match is None:
         raise OptionError(

@@ -5,7 +5,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import product
-from shlex import quote
+from pathlib import Path
 
 import numpy as np
 import xarray as xr
@@ -20,6 +20,7 @@ from headscope.facts.slices import HeadValues
 from headscope.facts.titles import AtlasWords
 from headscope.facts.vocabulary import own_name
 from headscope.kinds.map import feature_map, head_map
+from headscope.pages.commands import explore_command
 from headscope.pages.head.explained import stacked_heads
 from headscope.pages.head.page import grid_shape, head_page
 from headscope.pages.page import about, page_html, view_chunk, view_infos, view_key
@@ -43,9 +44,6 @@ _LEFT_OUT = ("example_map", "example_map_moved", "neuron_auc", "composition", "w
 _ENDINGS_LEFT_OUT = ("_low", "_high", "_p", "_count")
 """Ends of intervals and p values stand on the head's page, beside what they belong to."""
 
-ATLAS_FILE = "atlas.nc"
-"""What the file of an atlas is called in a command, where its name is not known."""
-
 _CATEGORIES = {
     "head_type": "Type of head",
     "kind_before": "Type of head in {}",
@@ -63,11 +61,11 @@ _TSNE = "t-SNE: near neighbours stay near; distances between groups mean nothing
 
 
 def embedded_atlas(
-    atlas: Atlas, *, start: str = "view=atlas", with_findings: bool = True, file: str = ATLAS_FILE
+    atlas: Atlas, *, start: str = "view=atlas", with_findings: bool = True, command: str | None = None
 ) -> Embedded:
     """Every number per head, the page of every head, and findings where the page around has none of its own."""
     findings = shown_findings(atlas)
-    data = atlas_data(atlas, findings=findings if with_findings else (), file=file)
+    data = atlas_data(atlas, findings=findings if with_findings else (), command=command)
     pages: dict[str, HeadPage] = {}
     for stack in data.stacks:
         named = {head for finding in findings if finding.stack == stack.name for head in finding.heads}
@@ -81,9 +79,12 @@ def embedded_atlas(
     return Embedded(about=known, atlas=data, head_pages=pages, start=start)
 
 
-def packed_atlas(atlas: Atlas) -> tuple[Embedded, dict[str, bytes]]:
-    """An atlas ready to be shown by itself: the data, and the chunks of views of other packages."""
-    embedded = embedded_atlas(atlas)
+def packed_atlas(atlas: Atlas, *, folder: Path | None = None) -> tuple[Embedded, dict[str, bytes]]:
+    """An atlas ready to be shown by itself: the data, and the chunks of views of other packages.
+
+    `folder` is where the page will lie, from which its commands name files.
+    """
+    embedded = embedded_atlas(atlas, command=explore_command(atlas, folder=folder))
     chunks = {view_key(view.name): view_chunk(view.name, "atlas", atlas) for view in views_of("atlas")}
     for view in views_of("head"):
         for place in embedded.head_pages:
@@ -96,7 +97,8 @@ def packed_atlas(atlas: Atlas) -> tuple[Embedded, dict[str, bytes]]:
 
 def write_atlas_view(path: str | os.PathLike[str], atlas: Atlas) -> None:
     """Write the atlas and map views of an atlas as one self-contained HTML file."""
-    content = page_html(*packed_atlas(atlas), title=f"Atlas of {atlas.provenance.get('model', '')}")
+    packed = packed_atlas(atlas, folder=Path(path).parent)
+    content = page_html(*packed, title=f"Atlas of {atlas.provenance.get('model', '')}")
     with replacing(path) as temporary:
         temporary.write_text(content, encoding="utf-8", newline="\n")
 
@@ -106,16 +108,20 @@ def atlas_data(
     *,
     id: str = "atlas",
     name: str | None = None,
+    model: str | None = None,
     findings: Sequence[Finding] = (),
     with_maps: bool = True,
-    file: str = ATLAS_FILE,
+    command: str | None = None,
 ) -> AtlasData:
-    """All that the atlas and map views need; `findings` are shown beside, see `shown_findings`, `file` is its name.
+    """All that the atlas and map views need; `findings` are shown beside, see `shown_findings`.
+
+    `model` is what the page calls the model, by default the name in the atlas without folders. `command` opens the
+    atlas with its model; see `explore_command`, which makes it where none is given.
 
     Maps take longer than all the rest; who shows no map can do without them. A stack in which nothing is known head by
     head is left out.
     """
-    model = own_name(str(atlas.provenance.get("model", "")))
+    model = own_name(str(atlas.provenance.get("model", ""))) if model is None else model
     words = AtlasWords(atlas)
     return AtlasData(
         id=id,
@@ -129,7 +135,7 @@ def atlas_data(
             if (shape := grid_shape(atlas, stack))
         ],
         findings=list(findings),
-        command=f"headscope explore {quote(model)} {quote(file)}",
+        command=command or explore_command(atlas),
     )
 
 

@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from shlex import quote
 from typing import Any
 from urllib.parse import urlencode
 
@@ -14,6 +15,7 @@ from headscope.facts.subject import Subject, options_of
 from headscope.facts.vocabulary import own_name, stack_title
 from headscope.facts.wording import count, listed
 from headscope.pages.atlas import embedded_atlas
+from headscope.pages.commands import atlas_argument, explore_command, model_argument
 from headscope.pages.head.page import grid_shape
 from headscope.pages.shapes.views import Embedded
 from headscope.report.document import document, rendered
@@ -42,21 +44,27 @@ _TOPICS = {
 
 
 def write_report(
-    atlas: Atlas, path: str | os.PathLike[str], *, atlas_file: str | os.PathLike[str] = "atlas.nc"
+    atlas: Atlas, path: str | os.PathLike[str], *, atlas_file: str | os.PathLike[str] | None = None
 ) -> Path:
     """Write one self-contained HTML file; it appears under its name only when it is whole.
 
-    `atlas_file` is where the atlas is kept, for the commands that the page suggests.
+    `atlas_file` is where the atlas is kept, for the commands that the page suggests, which are typed in the folder of
+    the page; by default the file it was opened from.
     """
     target = Path(path)
-    content = render(atlas, atlas_file=Path(atlas_file).name, report_file=target.name)
+    content = render(atlas, target, atlas_file=atlas_file)
     with replacing(target) as temporary:
         temporary.write_text(content, encoding="utf-8")
     return target
 
 
-def render(atlas: Atlas, *, atlas_file: str = "atlas.nc", report_file: str = "report.html") -> str:
-    """The page as HTML."""
+def render(
+    atlas: Atlas,
+    path: str | os.PathLike[str] = "report.html",
+    *,
+    atlas_file: str | os.PathLike[str] | None = None,
+) -> str:
+    """The page as HTML, to be written to `path`."""
     drawn = findings(atlas)
     links = {stack: HeadLinks(stack, grid_shape(atlas, stack)) for stack in atlas.stacks}
     chapters = [
@@ -68,14 +76,18 @@ def render(atlas: Atlas, *, atlas_file: str = "atlas.nc", report_file: str = "re
         )
         for stack in atlas.stacks
     ]
-    about = [_method(atlas), _provenance(atlas), *_next(atlas, atlas_file, report_file)]
+    about = [_method(atlas), _provenance(atlas), *_next(atlas, Path(path), atlas_file)]
     return document(
         brand="headscope report",
         title=f"Attention heads of {_model(atlas)}{', edited' if atlas.edits else ''}",
         lead=_lead(atlas),
         front=first_screen(atlas, drawn, links, nothing=_nothing(atlas)),
         chapters=[*chapters, Chapter("about", about)],
-        atlas=_interactive(atlas, [*headlines(drawn), *drawn], atlas_file),
+        atlas=_interactive(
+            atlas,
+            [*headlines(drawn), *drawn],
+            explore_command(atlas, atlas_file, folder=Path(path).parent),
+        ),
     )
 
 
@@ -92,7 +104,7 @@ def _with_findings(subject: Subject, drawn: Sequence[Finding]) -> list[Section]:
     return [*told, Section("findings", "What else was found?", "", findings=rest)] if rest else told
 
 
-def _interactive(atlas: Atlas, drawn: Sequence[Finding], file: str) -> Embedded | None:
+def _interactive(atlas: Atlas, drawn: Sequence[Finding], command: str) -> Embedded | None:
     """The data of the atlas and map views, open at the head of the first finding; None if nothing is known by head."""
     state: dict[str, str | int] = {"view": "atlas"}
     for finding in drawn:
@@ -102,7 +114,7 @@ def _interactive(atlas: Atlas, drawn: Sequence[Finding], file: str) -> Embedded 
             state |= {"stack": finding.stack, "layer": head.layer, "heads": head.head}
             break
     # The report has findings of its own.
-    embedded = embedded_atlas(atlas, start=urlencode(state), with_findings=False, file=file)
+    embedded = embedded_atlas(atlas, start=urlencode(state), with_findings=False, command=command)
     return embedded if embedded.atlas is not None and embedded.atlas.stacks else None
 
 
@@ -164,23 +176,24 @@ def _nothing(atlas: Atlas) -> str:
     return "Nothing measured is clearly above its control; see the sections below."
 
 
-def _next(atlas: Atlas, atlas_file: str, report_file: str) -> Iterator[Section]:
+def _next(atlas: Atlas, path: Path, atlas_file: str | os.PathLike[str] | None) -> Iterator[Section]:
     """What to run on an atlas that nothing was asked of yet."""
     if _probes(atlas):
         return
-    model = _model(atlas)
-    corpus = str(atlas.provenance.get("corpus") or "texts.txt")
+    model = model_argument(atlas, path.parent)
+    file = atlas_argument(atlas, atlas_file, path.parent)
+    corpus = quote(str(atlas.provenance.get("corpus") or "texts.txt"))
     task = "lm" if atlas.stacks == ["decoder"] else "mlm"
     yield Section(
         "next",
         "What to run next",
         "These commands add which relations heads find, whether the model needs them and which kinds there are, then "
-        "write this page again. The treebank is any CoNLL-U file; a model in a folder is given by its path.",
+        "write this page again. They are typed in the folder of this page. The treebank is any CoNLL-U file.",
         commands=[
-            f"headscope probe dependency {model} --treebank treebank.conllu -o {atlas_file}",
-            f"headscope ablate {model} --task {task} --data {corpus} --sweep heads -o {atlas_file}",
-            f"headscope types {atlas_file}",
-            f"headscope report {atlas_file} -o {report_file}",
+            f"headscope probe dependency {model} --treebank treebank.conllu -o {file}",
+            f"headscope ablate {model} --task {task} --data {corpus} --sweep heads -o {file}",
+            f"headscope types {file}",
+            f"headscope report {file} -o {quote(path.name)}",
         ],
         is_open=True,
     )

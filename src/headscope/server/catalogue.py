@@ -97,11 +97,8 @@ class OfferedAtlas:
     id: str
     name: str
     atlas: Atlas
-
-    @property
-    def model(self) -> str:
-        """The name of the model it is of, as pages call it."""
-        return own_name(str(self.atlas.provenance.get("model", "")))
+    file: str | None = None
+    """As it was named when the server was started; None for an atlas in memory."""
 
 
 class Catalogue:
@@ -134,7 +131,26 @@ class Catalogue:
 
     def atlas_of(self, model: str) -> Atlas | None:
         """The first atlas of a model, where kinds of heads and measures can be looked up."""
-        return next((offered.atlas for offered in self.atlases.values() if offered.model == model), None)
+        return next(
+            (offered.atlas for offered in self.atlases.values() if self.model_of(offered) == model), None
+        )
+
+    def model_of(self, offered: OfferedAtlas) -> str:
+        """The model that an atlas is of, as pages call it.
+
+        A folder may have been named from elsewhere when the atlas was made: it is known by its last name.
+        """
+        named = str(offered.atlas.provenance.get("model", ""))
+        own = own_name(named)
+        for model in self.models.values():
+            if model.source == named:
+                return model.name
+        last = [
+            model.name
+            for model in self.models.values()
+            if Path(model.source).is_dir() and Path(model.source).resolve().name == Path(named).name
+        ]
+        return last[0] if own not in self.models and len(last) == 1 else own
 
     def about(self, version: str, longest: int) -> About:
         """What a page is told first."""
@@ -142,7 +158,8 @@ class Catalogue:
             version=version,
             models=[model.info(longest) for model in self.models.values()],
             atlases=[
-                AtlasInfo(id=atlas.id, name=atlas.name, model=atlas.model) for atlas in self.atlases.values()
+                AtlasInfo(id=atlas.id, name=atlas.name, model=self.model_of(atlas))
+                for atlas in self.atlases.values()
             ],
             views=view_infos("text", "atlas", "head"),
             start=self.start,
@@ -154,7 +171,7 @@ class Catalogue:
         elif not isinstance(source, str | Path):
             self._offer(source.name, source.config.to_dict(), options, source)
         elif str(source).endswith(".nc") or Path(source).is_file():
-            self._add_atlas(open_atlas(source), Path(source).name)
+            self._add_atlas(open_atlas(source), Path(source).name, file=str(source))
         elif str(source) not in [model.source for model in self.models.values()]:
             self._add_model(str(source), options)
 
@@ -174,13 +191,13 @@ class Catalogue:
         name = name if other is None or other.source == source else source
         self.models[name] = OfferedModel(name, source, config, options, loaded)
 
-    def _add_atlas(self, atlas: Atlas, name: str) -> None:
+    def _add_atlas(self, atlas: Atlas, name: str, *, file: str | None = None) -> None:
         stem = re.sub(r"[^A-Za-z0-9_-]+", "-", name.removesuffix(".nc")).strip("-") or "atlas"
         id, number = stem, 1
         while id in self.atlases:
             number += 1
             id = f"{stem}-{number}"
-        self.atlases[id] = OfferedAtlas(id, name, atlas)
+        self.atlases[id] = OfferedAtlas(id, name, atlas, file)
 
 
 def _named(offered: Mapping[str, T], kind: str, name: str) -> T:

@@ -14,6 +14,7 @@ from fastapi import Request
 
 from headscope.errors import OptionError
 from headscope.pages.atlas import atlas_data, shown_findings
+from headscope.pages.commands import explore_command
 from headscope.pages.head.page import check_head, head_page
 from headscope.pages.selection import selection
 from headscope.pages.shapes.head import HeadPage
@@ -153,7 +154,8 @@ class Explorer:
                 name=offered.name,
                 findings=findings,
                 with_maps=with_maps,
-                file=f"{offered.name.removesuffix('.nc')}.nc",
+                model=self.catalogue.model_of(offered),
+                command=explore_command(offered.atlas, offered.file),
             )
             self._atlases[id, with_maps] = data.model_dump_json().encode()
         return self._atlases[id, with_maps]

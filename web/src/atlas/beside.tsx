@@ -55,8 +55,8 @@ export function Beside({ props, look, asked }: Props) {
           )}
           <div class={busy ? "hs-stale" : undefined}>
             <HeadCard
-              {...{ page: value, dark, state, setState, back, model: look.atlas.model, command: look.atlas.command }}
-              canTry={canTry(source, look.atlas.model)}
+              {...{ page: value, dark, source, state, setState, back }}
+              {...{ model: look.atlas.model, command: look.atlas.command }}
               several={look.atlas.stacks.length > 1}
               views={lookableIn(props, look)}
             />
@@ -75,11 +75,6 @@ export function Beside({ props, look, asked }: Props) {
 function isBelow(element: HTMLElement): boolean {
   const before = element.previousElementSibling?.getBoundingClientRect();
   return before !== undefined && element.getBoundingClientRect().top >= before.bottom - 1;
-}
-
-/** Whether heads of a model can be switched off here. */
-export function canTry(source: Pick<ViewProps["source"], "predict" | "about">, model: string): boolean {
-  return source.predict !== undefined && source.about.models.some(({ name }) => name === model);
 }
 
 const OF_TEXT = [

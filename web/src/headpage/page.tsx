@@ -1,6 +1,7 @@
 /** A head's page: all that the atlas knows of it, as small charts. */
 
 import type { HeadPage } from "../data/api";
+import type { Source } from "../data/source";
 import type { SetState, State } from "../shell/state";
 import { Strength } from "./charts";
 import { SectionCard } from "./section";
@@ -17,8 +18,7 @@ export interface HeadCardProps {
   model: string;
   /** What opens the atlas with its model in the explorer. */
   command: string;
-  /** Whether the model is here, so that heads of it can be switched off. */
-  canTry: boolean;
+  source: Source;
   /** Views of a text in which this head can be looked at. */
   views: { name: string; title: string }[];
   /** Whether there are heads of this name in other stacks. */
@@ -28,7 +28,7 @@ export interface HeadCardProps {
 }
 
 export function HeadCard(given: HeadCardProps) {
-  const { page, dark, state, setState, model, command, canTry, views, several, back } = given;
+  const { page, dark, state, setState, model, command, source, views, several, back } = given;
   return (
     <article class="hp-card" aria-label={`Head ${page.layer}.${page.head}`}>
       <header class="hp-head">
@@ -63,7 +63,7 @@ export function HeadCard(given: HeadCardProps) {
           ))}
         </ul>
       )}
-      <SwitchOff {...{ page, model, command, canTry, setState }} />
+      <SwitchOff {...{ page, model, command, source, setState }} />
       <Examples title="At work" examples={page.at_work ?? []} />
       <Typical sentences={page.typical ?? []} {...{ state, setState }} />
       <div class="hp-sections">

@@ -2,6 +2,7 @@
 
 import { useState } from "preact/hooks";
 import type { HeadPage } from "../data/api";
+import type { Source } from "../data/source";
 import { off } from "../shell/edit";
 import type { SetState } from "../shell/state";
 
@@ -12,14 +13,13 @@ interface ChosenProps {
   model: string;
   /** What opens the atlas with its model in the explorer. */
   command: string;
-  /** Whether the model is here. */
-  canTry: boolean;
+  source: Pick<Source, "predict" | "about" | "kind">;
   setState: SetState;
 }
 
-export function SwitchOffButton({ heads, title, model, command, canTry, setState }: ChosenProps) {
+export function SwitchOffButton({ heads, title, model, command, source, setState }: ChosenProps) {
   const [told, tell] = useState(false);
-  if (canTry)
+  if (source.predict !== undefined && source.about.models.some(({ name }) => name === model))
     return (
       <button type="button" class="hs-button" onClick={() => setState({ view: "try", model, settings: off.to(heads) })}>
         {title}
@@ -32,7 +32,8 @@ export function SwitchOffButton({ heads, title, model, command, canTry, setState
       </button>
       {told && (
         <p class="hp-about hp-command">
-          Type <code>{command}</code>, open Try it and switch off <code>{heads}</code>.
+          {source.kind === "file" ? "In the folder of this page, type " : "Type "}
+          <code>{command}</code>, open Try it and switch off <code>{heads}</code>.
         </p>
       )}
     </>

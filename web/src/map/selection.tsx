@@ -1,7 +1,6 @@
 /** The heads that were selected: listed, switched off, or held against the rest. */
 
 import { useState } from "preact/hooks";
-import { canTry } from "../atlas/beside";
 import type { AtlasLook } from "../atlas/data";
 import { selected } from "../atlas/settings";
 import type { SelectionRow } from "../data/api";
@@ -38,9 +37,8 @@ export function SelectionBar({ props, look }: Props) {
       {source.headPage && button("list", "List")}
       {source.selection && heads.length < stack.layers * stack.heads && button("compare", "Compare with the rest")}
       <SwitchOffButton
-        {...{ heads: named, model: atlas.model, command: atlas.command, setState }}
+        {...{ heads: named, model: atlas.model, command: atlas.command, source, setState }}
         title="Switch off"
-        canTry={canTry(source, atlas.model)}
       />
       <button type="button" class="hs-button" onClick={() => setState({ settings: selected.to([]) })}>
         Clear the selection

@@ -31,7 +31,7 @@ def report(
     with session(common, output, inputs=[atlas] if atlas else [], kind=REPORT) as run:
         opened = hs.open(atlas) if atlas else _demo_atlas(run)
         with run.status(f"writing {output}"):
-            hs.write_report(opened, output, atlas_file=atlas or save_atlas or "atlas.nc")
+            hs.write_report(opened, output, atlas_file=atlas or save_atlas)
         if save_atlas is not None:
             opened.save(save_atlas)
 
