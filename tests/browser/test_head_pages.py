@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 from tests.browser.material import BEFORE, HEADS, LAYERS, NASTY, atlas, clear_atlas
 from tests.browser.watching import NARROW, Open, addressed, number
+from tests.helpers.tiny import tiny
 
 import headscope as hs
 from headscope.atlas import Atlas
@@ -252,6 +253,30 @@ def test_switch_it_off(atlas_file: Path, from_file: Open, from_server: Open) -> 
     expect(card(page)).to_contain_text(
         "In the folder of this page, type headscope explore demo, open Try it and switch off 1.2."
     )
+
+
+STRENGTH = """bar => {
+  const parts = colour => colour.match(/[\\d.]+/g).map(Number)
+  const { fill, fillOpacity, opacity } = getComputedStyle(bar)
+  const paper = parts(getComputedStyle(bar.closest(".headscope")).backgroundColor)
+  const far = parts(fill).slice(0, 3).map((part, at) => Math.abs(part - paper[at]))
+  return Math.max(...far) * fillOpacity * opacity
+}"""
+"""How far the colour of a bar is from that of the page."""
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_legend_of_bars_holds_on_light_and_dark_pages(theme: str, folder: Path, from_file: Open) -> None:
+    path = folder / "moved.html"
+    texts, measures = ["the cat sat on it."], ["role_attention"]
+    write_atlas_view(path, hs.analyze(tiny("bert"), texts, measures=measures, max_length=32))
+    page = from_file(f"{path.as_uri()}#view=atlas&layer=1&heads=0&theme={theme}")
+    section = card(page).locator("[data-section=role_attention]")
+    looked, moved = (section.locator(bar).first.evaluate(STRENGTH) for bar in (".hp-above", ".hp-moved"))
+    assert looked > 1.3 * moved > 20
+    legend = section.locator(".hp-about").inner_text()
+    assert "faint: what it moves" in legend
+    assert not re.search(r"\b(dark|light)\b", legend, re.IGNORECASE), "wrong on one of the two pages"
 
 
 def test_the_page_of_the_head_before_is_marked_while_the_next_one_loads(from_server: Open) -> None:

@@ -40,10 +40,10 @@ def said(atlas: Atlas) -> str:
 
 
 def test_how_many_edits_it_is_corrected_for() -> None:
-    assert said(ablated()) == "Pale: not significant after correction for 12 tests."
-    assert said(ablated(missing=2)) == "Pale: not significant after correction for 10 tests."
+    assert said(ablated()) == "Faint: not significant after correction for 12 tests."
+    assert said(ablated(missing=2)) == "Faint: not significant after correction for 10 tests."
     assert "for 24 tests" in said(ablated(stacks=("encoder", "decoder")))
-    assert said(ablated(correction="none")) == "Pale: not significant (p ≥ 0.05, not corrected)."
+    assert said(ablated(correction="none")) == "Faint: not significant (p ≥ 0.05, not corrected)."
 
 
 @pytest.mark.parametrize("correction", ["holm", "benjamini-hochberg"])
@@ -57,12 +57,14 @@ def test_whether_any_could_be_significant(correction: Any, documents: int) -> No
 
 def test_both_answers_occur() -> None:
     assert said(ablated(documents=4)) == (
-        "Pale: 4 independent texts cannot make any of 12 edits significant, whatever they do: that takes 9."
+        "Faint: 4 independent texts cannot make any of 12 edits significant, whatever they do: that takes 9."
     )
     assert "cannot" not in said(ablated(documents=12))
 
 
 def test_what_is_not_known_is_not_said() -> None:
     assert "cannot" not in said(ablated(documents=None))
-    assert said(ablated(correction="of one's own")) == "Pale: not significant after correction for all edits."
-    assert said(ablated(correction=None)) == "Pale: not significant after correction for all edits."
+    assert (
+        said(ablated(correction="of one's own")) == "Faint: not significant after correction for all edits."
+    )
+    assert said(ablated(correction=None)) == "Faint: not significant after correction for all edits."

@@ -259,7 +259,7 @@ def test_ablation_with_intervals() -> None:
     assert (f1.label, f1.value, f1.low, f1.high, f1.note) == ("F1", -1.5, -2.5, -0.5, "significant")
     assert (f1.worse, f1.pale) == (True, False)
     assert (loss.label, loss.worse) == ("loss (lower is better)", False)
-    assert "Pale" not in section.about
+    assert "Faint" not in section.about
 
 
 def test_changes_that_stand_out_from_their_error() -> None:
@@ -369,7 +369,7 @@ def test_what_a_head_moves_stands_beside_where_it_looks() -> None:
     np.testing.assert_allclose([bar.moved for bar in bars], moved, rtol=1e-4)
     assert all(bar.moved_low is not None and bar.moved_low <= bar.moved <= bar.moved_high for bar in bars)
     about = section_of(head_page(atlas, "encoder", 1, 0), "role_attention").about
-    assert "light: what it moves" in about
+    assert "faint: what it moves" in about
     alone = hs.analyze(
         tiny("bert"), ["the cat sat on it."], measures=["role_attention"], max_length=32, weigh="looked"
     )

@@ -59,10 +59,10 @@ def _pale_words(sweep: SweepFacts, metrics: Collection[str]) -> str:
     if not metrics:
         return ""
     if sweep.correction == "none":
-        return f"Pale: not significant (p ≥ {SIGNIFICANT}, not corrected)."
+        return f"Faint: not significant (p ≥ {SIGNIFICANT}, not corrected)."
     reasons = [sweep.too_few_texts(metric) for metric in sorted(metrics)]
     if all(reasons):
-        return f"Pale: {reasons[0]}."
+        return f"Faint: {reasons[0]}."
     tests = max((sweep.tests or {}).get(metric, 0) for metric in metrics)
     tested = sweep.correction is not None and tests > 1
-    return f"Pale: not significant after correction for {f'{tests} tests' if tested else 'all edits'}."
+    return f"Faint: not significant after correction for {f'{tests} tests' if tested else 'all edits'}."

@@ -30,7 +30,7 @@ from headscope.types import HeadId
 
 NEAREST = 8
 _EVEN = "The tick is what even attention would give."
-_MOVED = "Dark: where it looks; light: what it moves from there."
+_MOVED = "Full colour: where it looks; faint: what it moves from there."  # holds on a dark page too
 _INTERVALS = "Lines across bars and columns are 95 % intervals."
 _NOTHING = "The atlas has nothing more on this head."
 _NO_SENTENCES = (

@@ -41,7 +41,7 @@ def _effects(writes: HeadWrites) -> Section:
         title="What it writes",
         said=said,
         charts=[chart for chart in charts if chart.bars],
-        about="Direct effects on the output. The tick is its output at another position of the same text; pale: not "
+        about="Direct effects on the output. The tick is its output at another position of the same text; faint: not "
         "clearly different from that. Copying: 1 when every token would raise itself, −1 when it would lower itself.",
     )
 
