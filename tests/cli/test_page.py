@@ -68,6 +68,18 @@ def test_lines_that_a_narrow_terminal_wraps_count_as_several() -> None:
     assert sum(line == "x" * 60 for line in lines) == (MOST_LINES - 2) // 3
 
 
+def test_a_note_that_the_answer_has_in_it_is_not_repeated(capsys: pytest.CaptureFixture[str]) -> None:
+    page = page_of()
+    page.say("Head 1.2 is best. 2 texts are too few.")
+    page.say("of three stacks", detail=True)
+    printed(page, ("2 texts are too few", "of three stacks"))
+    assert capsys.readouterr().err == "note: of three stacks\n", "what only --full prints is still a note"
+    page = page_of(full=True)
+    page.say("of three stacks", detail=True)
+    printed(page, ("of three stacks",))
+    assert capsys.readouterr().err == ""
+
+
 def test_long_notes_are_cut(capsys: pytest.CaptureFixture[str]) -> None:
     page = page_of()
     page.say("The answer.")

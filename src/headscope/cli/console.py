@@ -101,7 +101,7 @@ def only_own_notes(*, debug: bool) -> Iterator[list[str]]:
             logging.disable(hidden_before)
 
 
-def print_notes(notes: list[str]) -> None:
+def print_notes(notes: Iterable[str]) -> None:
     """One line each, each once."""
     console = stderr()
     for note in dict.fromkeys(notes):

@@ -98,16 +98,15 @@ class Page:
         self.table(header, cells, title=title, detail=detail, telling=telling)
 
     def finish(self, notes: Sequence[str], ending: Sequence[str] = ()) -> None:
-        """Print it with the notes and, last, how to see more and the lines of the `ending`."""
+        """Print it with the notes and, last, how to see more and the lines of the `ending`.
+
+        A note that the printed answer has in it already is not printed a second time.
+        """
         notes = list(dict.fromkeys(notes))
-        short = (
-            notes
-            if self.full
-            else [shorten(note, LONG_NOTE, placeholder=" …") for note in notes][:MOST_NOTES]
-        )
-        beside = [*(f"note: {note}" for note in short), "", "how to see more", *ending]
-        room = MOST_LINES - sum(map(self._height, beside))
-        lines, hidden = self._fitting(room)
+        answer, _ = self._fitting(self._room(notes, ending))
+        notes = [note for note in notes if not any(note in line for line in answer)]
+        short = self._shortened(notes)
+        lines, hidden = self._fitting(self._room(notes, ending))
         self.console.file.write("".join(f"{line}\n" for line in lines))
         self.console.file.flush()
         print_notes(short)
@@ -119,6 +118,17 @@ class Page:
         last = [*([f"--full prints {' and '.join(more)} more."] if more else []), *ending]
         for number, line in enumerate(last):
             self.console.print(f"{'' if number or not lines else chr(10)}{line}", soft_wrap=True)
+
+    def _shortened(self, notes: Sequence[str]) -> Sequence[str]:
+        """The notes as they are printed."""
+        if self.full:
+            return notes
+        return [shorten(note, LONG_NOTE, placeholder=" …") for note in notes][:MOST_NOTES]
+
+    def _room(self, notes: Sequence[str], ending: Sequence[str]) -> int:
+        """How many lines are left for the answer beside the notes and the ending."""
+        beside = [*(f"note: {note}" for note in self._shortened(notes)), "", "how to see more", *ending]
+        return MOST_LINES - sum(map(self._height, beside))
 
     def _fitting(self, room: int) -> tuple[list[str], int]:
         """The lines that are printed, and how many are not."""

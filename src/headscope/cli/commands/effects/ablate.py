@@ -103,10 +103,9 @@ def _facts(result: "Ablations") -> dict[str, Any]:
 
 def _print(page: "Page", result: "Ablations") -> None:
     sweep = result.described()
-    page.say(
-        result.in_brief(), f"{result.model.name}, {result.baseline.task}, {result.source.duration:.1f} s"
-    )
-    page.say(*sweep.sentences)
+    brief = result.in_brief()
+    page.say(brief, f"{result.model.name}, {result.baseline.task}, {result.source.duration:.1f} s")
+    page.say(*(sentence for sentence in sweep.sentences if sentence.removesuffix(".") not in brief))
     rows, title = _chosen(sweep)
     page.table(sweep.columns, [sweep.cells(row) for row in rows], title=title)
 
