@@ -84,6 +84,11 @@ def stored(name: str) -> str:
     )
 
 
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_no_table_is_empty(path: Path) -> None:
+    assert "Empty DataFrame" not in stored(path.stem)
+
+
 def test_the_findings_that_the_words_around_them_name() -> None:
     first, induction = stored("first_atlas"), stored("induction_head")
     assert "Head 2.6 is the strongest previous-token head" in first

@@ -306,7 +306,11 @@ class Atlas:
         return all_heads(self, stack, errors, library)
 
     def head(self, head: HeadId | str, *, stack: str | None = None) -> pd.DataFrame:
-        """Every number of one head, such as "7.4" or "encoder:7.4": a row each, beside its error and even attention."""
+        """Every number of one head, such as "7.4" or "encoder:7.4": a row each, beside its error and even attention.
+
+        Where a measure has several dimensions, `label` names them in their order: of `role_attention` first the query's
+        role, then the role that is looked at ("all, sep").
+        """
         from headscope.atlas.frames import one_head
 
         return one_head(self, head, stack)
