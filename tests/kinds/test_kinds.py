@@ -83,6 +83,13 @@ def test_one_cloud_is_called_one() -> None:
     assert kinds.by_texts is None
 
 
+def test_kinds_are_printed_with_their_sizes() -> None:
+    kinds = head_types(kinds_atlas(), k=4)
+    counts = [(kinds.head_type == name).sum() for name in kinds.names]
+    listed = ", ".join(f"{count} {name}" for count, name in zip(counts, kinds.names, strict=True))
+    assert repr(kinds) == f"<HeadKinds of {kinds.head_type.size} heads: {listed}>"
+
+
 def test_another_number_of_kinds_gets_the_recommendation() -> None:
     with pytest.warns(HeadscopeWarning, match="k = 4 is recommended"):
         assert head_types(kinds_atlas(), k=3).recommended_k == 4

@@ -47,6 +47,14 @@ def test_the_induction_circuit_of_the_demo(found: KnownResult) -> None:
     assert by_kind["retrieval"]["head"] == "4.5"
 
 
+def test_a_result_says_what_it_is_of_and_prints_no_array(found: KnownResult) -> None:
+    said = repr(found)
+    assert len(said.splitlines()) <= 10
+    assert len(said) < 300, "it has 96 heads in every kind"
+    for part in ("KnownResult", "demo-lm", str(found.source.texts), found.source.data):
+        assert part in said
+
+
 def test_numbers_are_those_of_the_models_own_attention(decoder: hs.Model) -> None:
     words = MadeTexts.of(decoder, half=12, seed=3)
     result = hs.known(decoder, made=3, length=12, seed=3)

@@ -28,6 +28,10 @@ def result(
     return TaskResult("t", "m", data, (metric,), records, documents)
 
 
+def test_a_result_is_printed_with_its_metrics_not_its_examples() -> None:
+    assert repr(result(np.arange(1001.0))) == "<TaskResult of m: t on d, 1001 examples; loss 500>"
+
+
 def test_the_difference_of_means_is_the_paired_t_test() -> None:
     random = np.random.default_rng(1)
     before = random.random(25)

@@ -69,6 +69,11 @@ class HeadKinds:
     by_texts: Stability | None
     seed: int
 
+    def __repr__(self) -> str:
+        counts = np.bincount(self.clusters.labels, minlength=self.clusters.k)
+        kinds = ", ".join(f"{count} {name}" for name, count in zip(self.names, counts, strict=True))
+        return f"<{type(self).__name__} of {counts.sum()} heads: {kinds}>"
+
     @property
     def shares(self) -> dict[str, float]:
         """The share of heads of each kind."""

@@ -91,13 +91,23 @@ class ProbeResult(ABC):
     """The model as it was when the result was made."""
 
     def __init_subclass__(cls) -> None:
-        """A result is called as its description says."""
+        """A result is called as its description says, and no dataclass prints thousands of numbers as its name."""
         super().__init_subclass__()
         if cls.description is not None:
             cls.probe = cls.description.name
+        if "__repr__" not in vars(cls):
+            cls.__repr__ = ProbeResult.__repr__  # type: ignore[method-assign]  # else @dataclass writes one
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "state", ModelState.of(self.model))
+
+    def __repr__(self) -> str:
+        against, edits, source = self.source.options.get("against"), self.state.edits, self.source
+        model = f"{self.state.name} edited ({'; '.join(edits)})" if edits else self.state.name
+        return (
+            f"<{type(self).__name__} of {model}{f' and {against}' if against else ''}: {source.texts:,} texts, "
+            f"{source.tokens:,} tokens of {source.data}; in_brief() says what was found, rows() has the numbers>"
+        )
 
     def stack_of(self, probed: Iterable[Stack], stack: str | None) -> Stack:
         """The stack of this name among those that were probed, the first one for None."""

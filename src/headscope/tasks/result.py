@@ -38,6 +38,10 @@ class TaskResult:
     def __len__(self) -> int:
         return len(self.records)
 
+    def __repr__(self) -> str:
+        values = ", ".join(f"{name} {value:.4g}" for name, value in self.values.items())
+        return f"<{type(self).__name__} of {self.model}: {self.task} on {self.data}, {len(self)} examples; {values}>"
+
     @property
     def values(self) -> dict[str, float]:
         """Every metric by name."""
