@@ -81,6 +81,19 @@ def test_the_first_page_names_every_command() -> None:
     assert not missing, f"docs/index.md does not name {missing}"
 
 
+def test_the_first_page_says_which_runs_cannot_be_resumed() -> None:
+    page = (DOCS / "index.md").read_text(encoding="utf-8")
+    listed = page.split("## What is not there yet")[1].split(" run in one process")[0]
+    _, *sections = re.split(
+        r"^#{2,3} headscope ", (DOCS / "cli.md").read_text(encoding="utf-8"), flags=re.MULTILINE
+    )
+    running = [section for section in sections if "--batch-size" in section]
+    assert sum("--checkpoint" in section for section in running) > 8
+    others = [section.splitlines()[0] for section in running if "--checkpoint" not in section]
+    others = ["reproduce" if name.startswith("reproduce ") else name for name in others]
+    assert re.findall("`(.+?)`", listed) == list(dict.fromkeys(others))
+
+
 @pytest.mark.parametrize("path", [ROOT / "README.md", DOCS / "measures" / "index.md"], ids=shown)
 def test_tables_of_measures_are_complete(path: Path) -> None:
     for name in own_measures():
