@@ -18,7 +18,7 @@ __all__ = list(dict(sorted(_MODULES.items())))  # pyright: ignore
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
-        return load_module("importlib.metadata").version("headscope")  # slow to load
+        return load_module("headscope.versions").version_of("headscope")  # slow to load
     if name not in _MODULES:
         raise AttributeError(f"module 'headscope' has no attribute {name!r}")
     if name == "figures":

@@ -17,12 +17,12 @@ import re
 import zlib
 from collections.abc import Iterable, Mapping
 from functools import cache
-from importlib.metadata import version
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from headscope.facts.wording import printed
+from headscope.versions import version_of
 
 LARGE = 200_000
 """Characters of JSON from which on it is deflated."""
@@ -94,7 +94,7 @@ def page(
         environment("html")
         .get_template("frame.html")
         .render(
-            version=version("headscope"),
+            version=version_of("headscope"),
             policy=policy,
             title=title,
             style=Markup(style),

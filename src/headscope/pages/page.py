@@ -3,7 +3,6 @@
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ from headscope.pages.shapes.views import About, AlsoStored, Embedded, ModelInfo,
 from headscope.pages.start import Start
 from headscope.pages.tokens import printable
 from headscope.pages.views import VIEWS, Subject, view_json, views_of
+from headscope.versions import version_of
 
 if TYPE_CHECKING:  # they load torch, which pages of atlases need not wait for
     from headscope.pages.looking import Looked
@@ -160,7 +160,7 @@ def about(*subjects: Subject, observed: "Observed | None" = None) -> About:
                 pairs=pairs,
             )
         ]
-    return About(version=version("headscope"), models=models, atlases=[], views=view_infos(*subjects))
+    return About(version=version_of("headscope"), models=models, atlases=[], views=view_infos(*subjects))
 
 
 def view_infos(*subjects: Subject) -> list[ViewInfo]:

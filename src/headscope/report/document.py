@@ -6,7 +6,6 @@ The report and the papers' page are made so. All of it is data (`Chapter`, `Sect
 import json
 from collections.abc import Sequence
 from functools import cache
-from importlib.metadata import version
 from importlib.resources import files
 from itertools import count
 from typing import Any
@@ -18,6 +17,7 @@ from headscope.html import environment, page
 from headscope.pages.page import asset, modules
 from headscope.pages.shapes.views import Embedded
 from headscope.report.section import Chapter
+from headscope.versions import version_of
 
 
 def document(
@@ -38,7 +38,7 @@ def document(
         front=front,
         has_atlas=atlas is not None,
         chapters=chapters,
-        version=version("headscope"),
+        version=version_of("headscope"),
     )
     if atlas is None:
         return page(body, title=title, styles=[style()])

@@ -5,7 +5,6 @@ import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib.metadata import version
 from typing import Self
 
 import torch
@@ -14,8 +13,11 @@ from headscope.capture.observe import edits_of
 from headscope.models import Model
 from headscope.run.reading.reader import Reader
 from headscope.run.watch import start_token_of
+from headscope.versions import version_of
 
 PACKAGES = ("headscope", "torch", "transformers", "tokenizers", "numpy", "xarray")
+VERSIONS = {"python": platform.python_version(), **{name: version_of(name) for name in PACKAGES}}
+"""Looked up when the run begins: who updates a package while it works has what was loaded written down."""
 
 
 @dataclass(frozen=True)
@@ -99,9 +101,7 @@ def provenance(state: ModelState, source: Source) -> dict[str, str | int | float
         "tokens": source.tokens,
         "texts_cut": source.texts_cut,
         "options": json.dumps(dict(source.options)),
-        "versions": json.dumps(
-            {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
-        ),
+        "versions": json.dumps(VERSIONS),
         "threads": torch.get_num_threads(),  # of which the last bits of sums on a CPU depend
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "duration_s": round(source.duration, 3),

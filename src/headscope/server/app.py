@@ -2,7 +2,6 @@
 
 import contextlib
 from collections.abc import AsyncIterator, Callable
-from importlib.metadata import version
 from importlib.resources import files
 from typing import Annotated, Any
 
@@ -35,6 +34,7 @@ from headscope.server.shapes import (
     Status,
 )
 from headscope.types import HeadId
+from headscope.versions import version_of
 
 LONGEST = 512
 """Most tokens of a text, unless told otherwise."""
@@ -78,7 +78,7 @@ def create_app(
 
     app = FastAPI(
         title="headscope",
-        version=version("headscope"),
+        version=version_of("headscope"),
         # The pages that FastAPI makes of the description load scripts from elsewhere.
         docs_url=None,
         redoc_url=None,
@@ -124,7 +124,7 @@ def _model_routes(explorer: Explorer) -> APIRouter:
     @routes.get("/about")
     async def about() -> About:
         """What there is."""
-        return explorer.catalogue.about(version("headscope"), explorer.longest)
+        return explorer.catalogue.about(version_of("headscope"), explorer.longest)
 
     @routes.get("/status")
     async def status() -> Status:

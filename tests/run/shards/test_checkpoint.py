@@ -181,7 +181,7 @@ def test_another_run_is_refused_in_words(about: dict[str, object], words: str, t
 def test_another_version_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with checkpoint(tmp_path / "kept"):
         pass
-    monkeypatch.setattr(module, "version", lambda name: "9.9" if name == "headscope" else "1")
+    monkeypatch.setattr(module, "version_of", lambda name: "9.9" if name == "headscope" else "1")
     with pytest.raises(OptionError, match="its version of headscope is"), checkpoint(tmp_path / "kept"):
         pass
 

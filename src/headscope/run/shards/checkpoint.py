@@ -12,7 +12,6 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from hashlib import sha256
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from headscope.measures.fast.cpu import is_compiled
 from headscope.models import Model
 from headscope.run.one_pass import Accept, B, Engine, Job, S, Shard, T, Told, current_engine, running_on
 from headscope.run.shards.states import StateError, dump_state, kind_of, load_state
+from headscope.versions import version_of
 
 ABOUT = "run.json"
 """What the checkpoint is of."""
@@ -200,7 +200,7 @@ def _write(path: Path, data: bytes) -> None:
 
 def _versions() -> dict[str, object]:
     """What decides the last bits of a number, beside the number of threads."""
-    versions: dict[str, object] = {f"version of {name}": version(name) for name in _PACKAGES}
+    versions: dict[str, object] = {f"version of {name}": version_of(name) for name in _PACKAGES}
     return {**versions, "use of compiled loops (headscope[fast])": is_compiled()}
 
 
