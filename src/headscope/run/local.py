@@ -67,7 +67,7 @@ def analyze(
     there (`"moved"`: variables that end in `_moved`), or `"both"`, which is what None means where the model's output
     projections can be found. `distances` between heads are over some queries of each text (`"sampled"`), over all
     (`"exact"`; `faithful` forms always are) or left out (`"none"`). Out of so many `sentences` of the texts the atlas
-    quotes those on which a head is most typical; with 0 it holds no text. `kernels` (Triton's or torch's on a
+    quotes those on which a head is most typical; with 0 it holds no text. `kernels` (Triton's on a
     GPU, numba's on a CPU) compute attention and its reductions together where they are proved to give the model's own.
     `profile` keeps in the provenance where the time went. Nothing depends on `batch_size` but speed and memory.
     """
