@@ -22,7 +22,6 @@ from headscope.known_heads.result import (
     SINK_WITHOUT_START,
     KnownResult,
 )
-from headscope.known_heads.successor import successors
 from headscope.known_heads.written import WrittenKinds, count_written
 from headscope.models import Model, ModelName, loaded
 from headscope.models.stacks import Place
@@ -63,9 +62,9 @@ def known(
 
     On `made` texts of random tokens, twice `length` long: previous token, duplicate token, induction and the sink on
     the first token, with and without a start token; copying and copy suppression, by what a head adds directly to the
-    score of the token it looks at. From the weights: successor heads. On natural `texts` (those of `analyze`) the same
-    kinds but the last. With a `needle` ("cue | answer"), which is hidden in the texts, also retrieval. `seed` is that
-    of the random tokens and of where the texts around the needle are cut.
+    score of the token it looks at. On natural `texts` (those of `analyze`) the same kinds. With a `needle`
+    ("cue | answer"), which is hidden in the texts, also retrieval. `seed` is that of the random tokens and of where
+    the texts around the needle are cut.
     """
     started = perf_counter()
     hidden = Needle.parse(needle) if isinstance(needle, str) else needle
@@ -138,7 +137,7 @@ class _Run:
         except CaptureError as error:
             refused = str(error)
         if refused:
-            self.notes.append(f"copying, copy suppression and successor heads are left out: {refused}")
+            self.notes.append(f"copying and copy suppression are left out: {refused}")
 
     def _each(
         self, things: Sequence[T], sums: S, count: Callable[[S, list[T]], None], *, size: int, on: str
@@ -209,7 +208,7 @@ class _Run:
         return torch.tensor(ids, dtype=torch.long)
 
     def on_written(self, words: MadeTexts, texts: int) -> Array | None:
-        """Kinds by what heads write: on fresh random tokens, and from the weights. (layer, head) how loud they are."""
+        """Kinds by what heads write on fresh random tokens. (layer, head) how loud they are."""
         if (paths := self.paths) is None:
             return None
 
@@ -223,13 +222,6 @@ class _Run:
         empty, size = WrittenKinds.zeros(self.grid, ""), self.holding.texts_at()(2 * words.half + 1)
         written = self._each(range(texts), empty, count, size=size, on="random text, what heads write")
         self.sums.merge(written.kinds)
-        if (steps := successors(paths, self.grid)) is not None:
-            self.sums.merge(steps)
-        else:
-            self.notes.append(
-                "successor heads are left out: too few items of ordered lists are a single token, or the weights are "
-                "kept in an unknown form"
-            )
         return written.loudness.mean()
 
     def _on_written_text(self, reader: Reader, batch_size: BatchSize) -> None:
