@@ -16,8 +16,7 @@ from headscope.stats.intervals import mean_interval
 from headscope.types import Array, AttentionBatch, HeadGrid, HeadId, LabelledArray
 
 IN_TEXT_ENDING = "_in_text"
-SINK_WITHOUT_START = "sink_without_start"
-MADE = ("previous", "duplicate", "induction", "sink", SINK_WITHOUT_START)
+MADE = ("previous", "duplicate", "induction", "sink")
 """What made text shows."""
 
 IN_TEXT: Mapping[str, Callable[[AttentionBatch], tuple[Tensor, Tensor, Tensor]]] = {
@@ -33,7 +32,7 @@ WRITTEN = tuple(SIGNS)
 WRITTEN_IN_TEXT = tuple(f"{kind}{IN_TEXT_ENDING}" for kind in SIGNS)
 RETRIEVAL = "retrieval"
 KINDS = (*MADE, *WRITTEN, *IN_TEXT, *WRITTEN_IN_TEXT, RETRIEVAL)
-SINKS = ("sink", SINK_WITHOUT_START, "sink_in_text")
+SINKS = ("sink", "sink_in_text")
 
 LOGITS, SHARE = "logits", "share"
 """What kinds are counted in."""

@@ -19,7 +19,6 @@ from headscope.known_heads.result import (
     IN_TEXT_ENDING,
     MADE,
     RETRIEVAL,
-    SINK_WITHOUT_START,
     KnownResult,
 )
 from headscope.known_heads.written import WrittenKinds, count_written
@@ -61,10 +60,9 @@ def known(
     """Which heads of a decoder are of a known kind, each beside a control.
 
     On `made` texts of random tokens, twice `length` long: previous token, duplicate token, induction and the sink on
-    the first token, with and without a start token; copying and copy suppression, by what a head adds directly to the
-    score of the token it looks at. On natural `texts` (those of `analyze`) the same kinds. With a `needle`
-    ("cue | answer"), which is hidden in the texts, also retrieval. `seed` is that of the random tokens and of where
-    the texts around the needle are cut.
+    the first token; copying and copy suppression, by what a head adds directly to the score of the token it looks at.
+    On natural `texts` (those of `analyze`) the same kinds. With a `needle` ("cue | answer"), which is hidden in the
+    texts, also retrieval. `seed` is that of the random tokens and of where the texts around the needle are cut.
     """
     started = perf_counter()
     hidden = Needle.parse(needle) if isinstance(needle, str) else needle
@@ -148,8 +146,7 @@ class _Run:
         return run_pass(things, sums, count, batches=batches, title=title, expected=lambda done: number)
 
     def on_made(self, words: MadeTexts, texts: int) -> None:
-        """Random tokens: the same ones again, fresh ones, and fresh ones without a start token."""
-        kinds = [kind for kind in MADE if kind != SINK_WITHOUT_START or words.start is not None]
+        """Random tokens: the same ones again, and fresh ones."""
         half, start = words.half, int(words.start is not None)
 
         def count(part: ControlledMeans, numbers: list[int]) -> None:
@@ -168,15 +165,10 @@ class _Run:
                 part.add("induction", layer, induction, reading.after_copy(weights, half, start))
                 part.add("sink", layer, *reading.first_token(weights))
 
-            def on_unbegun(place: Place, weights: Tensor) -> None:
-                part.add(SINK_WITHOUT_START, place.layer, *reading.first_token(weights))
-
             self.capture.run(self._inputs(words.begun(torch.cat([drawn, drawn], 1))), on_repeated)
             self.capture.run(self._inputs(words.begun(torch.cat([drawn, fresh], 1))), on_fresh)
-            if words.start is not None:
-                self.capture.run(self._inputs(torch.cat([drawn, fresh], 1)), on_unbegun)
 
-        empty, size = ControlledMeans.zeros(self.grid, kinds), self.watch.texts_at()(2 * half + 1)
+        empty, size = ControlledMeans.zeros(self.grid, MADE), self.watch.texts_at()(2 * half + 1)
         self.sums.merge(self._each(range(texts), empty, count, size=size, on="random text"))
 
     def _inputs(self, ids: Tensor) -> dict[str, Tensor]:
