@@ -8,7 +8,7 @@ import pytest
 
 WEB = ("fastapi", "starlette", "uvicorn")
 PLOTTING = ("matplotlib", "IPython", "anywidget")
-EXTRAS = ("ray", "datasets", "pyarrow", "spacy", "anywidget", "gguf", "bitsandbytes", "accelerate", "numba")
+EXTRAS = ("ray", "datasets", "pyarrow", "spacy", "anywidget", "gguf", "bitsandbytes", "accelerate")
 HEAVY = (
     "torch",
     "transformers",
@@ -17,6 +17,7 @@ HEAVY = (
     "xarray",
     "sklearn",
     "scipy",
+    "numba",
     "h5py",
     "pydantic",
     "typer",
@@ -75,3 +76,19 @@ atlas.save("a.nc")
 assert hs.open("a.nc").measures
 """
     assert loaded(WITHOUT.format(absent=EXTRAS) + code, tmp_path).isdisjoint(EXTRAS)
+
+
+@pytest.mark.slow
+def test_an_analysis_does_without_numba(tiny_folder: Path, tmp_path: Path) -> None:
+    """Numba is a plain dependency, but the newest Python may have none yet."""
+    code = f"""
+import warnings
+import headscope as hs
+with warnings.catch_warnings(record=True) as told:
+    warnings.simplefilter("always")
+    atlas = hs.analyze({str(tiny_folder)!r}, ["the cat sat on the mat", "a dog saw it"], max_length=32)
+assert atlas.provenance["options"]["kernels"] == "not used: numba is not installed (pip install numba)"
+assert any("numba is not installed" in str(warning.message) for warning in told)
+"""
+    absent = ("numba", "llvmlite")
+    assert loaded(WITHOUT.format(absent=absent) + code, tmp_path).isdisjoint(absent)

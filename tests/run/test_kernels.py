@@ -41,8 +41,8 @@ PAIRS = [
 @pytest.fixture(params=["cpu", pytest.param("gpu", marks=pytest.mark.slow)])
 def road(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Kernels for a CPU, or those for a GPU, which are interpreted on a CPU."""
-    pytest.importorskip({"cpu": "numba", "gpu": "triton"}[request.param])
     if request.param == "gpu":
+        pytest.importorskip("triton")
         from headscope.capture.kernels.gpu import TritonStack
 
         monkeypatch.setattr("headscope.capture.kernels.stack_for", lambda device: TritonStack)
@@ -145,7 +145,6 @@ def _capped(module, query, key, value, mask, **options):
 
 
 def test_an_option_that_kernels_do_not_know_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("numba")
     own = observe._attend
     monkeypatch.setitem(
         ALL_ATTENTION_FUNCTIONS,
@@ -185,12 +184,6 @@ def test_where_kernels_do_not_reach(device: str, dtype: torch.dtype, why: str) -
     assert _out_of_reach(torch.device(device), dtype) == why
 
 
-def test_without_numba_the_model_computes_its_own_attention(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("headscope.run.kernels.is_compiled", lambda: False)
-    note = kernels_note(Watch(survey(tiny("bert"))), wanted=True, faithful=False)
-    assert note == "not used: numba is not installed (pip install 'headscope[fast]')"
-
-
 @pytest.mark.parametrize(
     ("package", "why"), [("triton", "Triton is not installed (pip install triton)"), ("another", None)]
 )
@@ -202,7 +195,6 @@ def test_a_gpu_needs_triton(package: str, why: str | None, monkeypatch: pytest.M
 
 
 def test_a_nan_is_told_of_when_the_batches_are_through(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("numba")
     watch = Watch(survey(tiny("bert")))
     watch.kernels = USED
     whole = FusedStack.whole

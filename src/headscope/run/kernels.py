@@ -10,7 +10,7 @@ from headscope.batches import AttentionBatch, Carried
 from headscope.capture import AttentionCall
 from headscope.capture.call import AttentionInputs
 from headscope.capture.observe import is_edited, own_attention
-from headscope.measures.fast.cpu import is_compiled
+from headscope.measures.fast.cpu import why_not_compiled
 from headscope.measures.reductions import (
     class_mass,
     mean_entropy,
@@ -60,8 +60,8 @@ def _out_of_reach(device: torch.device, dtype: torch.dtype) -> str | None:
         return f"the model runs on {device.type}"
     if dtype == torch.float64 or (device.type == "cpu" and dtype != torch.float32):
         return f"the model runs in {str(dtype).removeprefix('torch.')} on {device.type}"
-    if device.type == "cpu" and not is_compiled():
-        return "numba is not installed (pip install 'headscope[fast]')"
+    if device.type == "cpu":
+        return why_not_compiled()
     if device.type == "cuda" and find_spec("triton") is None:
         return "Triton is not installed (pip install triton)"
     return None
