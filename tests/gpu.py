@@ -8,7 +8,6 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 
 import torch
-from tests.helpers import plain_torch
 from tests.helpers.fused import CASES, LARGE_CASES, ON_GPU, Case, check
 
 
@@ -17,19 +16,14 @@ def _fast(case: Case) -> bool:
     return case.dtype != torch.float32 or case.width <= 32
 
 
-ALL = {
-    f"{road}: {name}": (check_case, case)
-    for road, check_case in (("torch alone", plain_torch.check), ("triton", check))
-    for name, case in sorted({**CASES, **LARGE_CASES}.items(), key=lambda named: -_fast(named[1]))
-}
+ALL = dict(sorted({**CASES, **LARGE_CASES}.items(), key=lambda named: -_fast(named[1])))
 WORKERS = 16  # each case is compiled first, which takes most of the time
 
 
 def failure(name: str) -> str | None:
     """Why a case fails, in a line; None where it passes."""
     try:
-        check_case, case = ALL[name]
-        check_case(case)
+        check(ALL[name])
     except Exception as error:  # a compiler, a driver, a number: all are failures of the case
         return f"FAILED {name}: {type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
     return None

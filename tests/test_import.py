@@ -8,7 +8,7 @@ import pytest
 
 WEB = ("fastapi", "starlette", "uvicorn")
 PLOTTING = ("matplotlib", "IPython", "anywidget")
-EXTRAS = ("ray", "datasets", "pyarrow", "spacy", "anywidget", "gguf", "bitsandbytes", "accelerate", "numba")
+EXTRAS = ("ray", "datasets", "pyarrow", "spacy", "anywidget", "gguf", "bitsandbytes", "accelerate")
 HEAVY = (
     "torch",
     "transformers",
@@ -17,6 +17,7 @@ HEAVY = (
     "xarray",
     "sklearn",
     "scipy",
+    "numba",
     "h5py",
     "pydantic",
     "typer",
@@ -52,23 +53,42 @@ def test_importing_loads_nothing_heavy(tmp_path: Path, code: str) -> None:
     assert loaded(code, tmp_path).isdisjoint({*HEAVY, *WEB, *PLOTTING, *EXTRAS})
 
 
-def test_the_command_line_starts_without_web_and_plots(tmp_path: Path) -> None:
-    assert loaded("import headscope.cli.main", tmp_path).isdisjoint({"torch", *WEB, *PLOTTING, *EXTRAS})
+def test_help_loads_no_torch(tmp_path: Path) -> None:
+    code = """
+import sys
+from headscope.cli.main import run
 
-
-@pytest.mark.parametrize("name", ["write_report", "figures"])
-def test_pages_and_pictures_begin_without_what_only_maps_need(tmp_path: Path, name: str) -> None:
-    assert loaded(f"import headscope as hs; hs.{name}", tmp_path).isdisjoint({"torch", "sklearn", *WEB})
+sys.argv = ["headscope", "--help"]
+try:
+    run()
+except SystemExit as ended:
+    assert not ended.code
+"""
+    assert "torch" not in loaded(code, tmp_path)
 
 
 @pytest.mark.slow
-def test_an_analysis_loads_no_web_code_no_plots_and_no_extras(tiny_folder: Path, tmp_path: Path) -> None:
-    """Extras that are not there are not missed, and those that are there are not loaded unasked."""
+def test_extras_that_are_not_installed_are_not_missed(tiny_folder: Path, tmp_path: Path) -> None:
     code = f"""
 import headscope as hs
 atlas = hs.analyze({str(tiny_folder)!r}, ["the cat sat on the mat", "a dog saw it"], max_length=32)
 atlas.save("a.nc")
 assert hs.open("a.nc").measures
 """
-    names = loaded(WITHOUT.format(absent=EXTRAS) + code, tmp_path)
-    assert names & {*WEB, "matplotlib", *EXTRAS} == set()
+    assert loaded(WITHOUT.format(absent=EXTRAS) + code, tmp_path).isdisjoint(EXTRAS)
+
+
+@pytest.mark.slow
+def test_an_analysis_does_without_numba(tiny_folder: Path, tmp_path: Path) -> None:
+    """Numba is a plain dependency, but the newest Python may have none yet."""
+    code = f"""
+import warnings
+import headscope as hs
+with warnings.catch_warnings(record=True) as told:
+    warnings.simplefilter("always")
+    atlas = hs.analyze({str(tiny_folder)!r}, ["the cat sat on the mat", "a dog saw it"], max_length=32)
+assert atlas.provenance["options"]["kernels"] == "not used: numba is not installed (pip install numba)"
+assert any("numba is not installed" in str(warning.message) for warning in told)
+"""
+    absent = ("numba", "llvmlite")
+    assert loaded(WITHOUT.format(absent=absent) + code, tmp_path).isdisjoint(absent)

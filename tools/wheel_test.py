@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[1]
 DIST = ROOT / "dist"
 PACKAGES = {"headscope": ROOT, "headscope_models": ROOT / "models"}
 TEXT = "The quick brown fox jumps over the lazy dog. It was late, and the dog did not mind.\n"
-NOT_THERE = ("ray", "datasets", "spacy", "anywidget", "gguf", "numba", "pytest")
+NOT_THERE = ("ray", "datasets", "spacy", "anywidget", "gguf", "pytest")
 """Packages of other extras, which a plain installation does not bring."""
 
 
@@ -89,6 +89,7 @@ def _try(binaries: Path, folder: Path, version: str, *, demo: bool) -> None:
     (folder / "text.txt").write_text(TEXT * 4, encoding="utf-8")
     told = json.loads(run("analyze", "demo", "--text", "text.txt", "-o", "atlas.nc", "--json"))
     assert told["texts"] > 0, told
+    _check_kernels(binaries / "python", folder, environment)
     run("report", "atlas.nc", "-o", "report.html")
     run("view", "demo", "The cat sat.", "-o", "view.html")
     for page in ("report.html", "view.html"):
@@ -111,6 +112,16 @@ def _check_packages(python: Path, folder: Path, environment: dict[str, str]) -> 
     place, *extras = done.stdout.split()
     if extras or not Path(place).is_relative_to(python.parents[1]):
         sys.exit(f"in the new environment are {', '.join(extras) or 'no extras'}; headscope is {place}")
+
+
+def _check_kernels(python: Path, folder: Path, environment: dict[str, str]) -> None:
+    """Attention was computed by the compiled loops: a plain installation has all that they need."""
+    code = "import headscope as hs; print(hs.open('atlas.nc').provenance['options']['kernels'])"
+    done = subprocess.run(
+        [python, "-c", code], cwd=folder, env=environment, capture_output=True, text=True, check=True
+    )
+    if done.stdout.strip() != "used":
+        sys.exit(f"kernels in the new environment: {done.stdout.strip()}")
 
 
 def _explore(command: Path, folder: Path, environment: dict[str, str]) -> None:

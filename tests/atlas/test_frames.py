@@ -1,8 +1,6 @@
 """The numbers of an atlas as tables are those of its arrays."""
 
-import subprocess
 import sys
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -68,15 +66,3 @@ def test_the_heads_with_the_most_of_a_measure(atlas: Atlas) -> None:
         atlas.top("entropy", role="all")
     with pytest.raises(AtlasError, match="has no 'nothing'"):
         atlas.top("nothing")
-
-
-def test_reading_an_atlas_loads_neither_torch_nor_scikit_learn(tmp_path: Path) -> None:
-    random_atlas().save(tmp_path / "atlas.nc")
-    code = (
-        "import sys, headscope as hs; hs.open(sys.argv[1]).findings(); "
-        "print('torch' in sys.modules, 'sklearn' in sys.modules)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path / "atlas.nc")], capture_output=True, text=True, check=True
-    )
-    assert done.stdout == "False False\n"

@@ -20,7 +20,6 @@ from headscope.kinds.patterns import (
     PatternShares,
     described,
 )
-from headscope.measures.fast import cpu
 from headscope.run.watch import Watch
 from headscope.text.items import TextPair
 from headscope.types import AttentionBatch, HeadGrid
@@ -185,25 +184,6 @@ def test_maps_of_several_lengths_are_described_as_each_alone() -> None:
     for number, length in enumerate(lengths.tolist()):
         alone = described(some_maps(1, length), torch.tensor([length]))
         torch.testing.assert_close(together[number], alone[0], rtol=1e-4, atol=1e-5)
-
-
-@pytest.mark.parametrize("moved", [False, True])
-def test_compiled_loops_give_the_same_numbers(moved: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("numba")
-    lengths = torch.tensor([1, 3, 31, 32, 64, 77, 90, 90, 77])
-    made = [line(90, 1), column(90), blocks(77)]
-    maps = torch.rand(len(lengths), 96, 96)  # what padding holds must not be seen
-    for place, length in enumerate(lengths.tolist()):
-        own = made[place - 6] if place >= 6 else some_maps(1, length)[0]
-        maps[place, :length, :length] = own
-    fetched = 0.5 + torch.rand(len(lengths), 96) if moved else None
-    compiled = described(maps, lengths, fetched)
-    monkeypatch.setattr(cpu, "takes", lambda maps: False)
-    for place, length in enumerate(lengths.tolist()):
-        own = slice(place, place + 1)
-        alone = None if fetched is None else fetched[own, :length]
-        plain = described(maps[own, :length, :length], lengths[own], alone)
-        torch.testing.assert_close(compiled[own], plain, rtol=1e-5, atol=1e-5)
 
 
 def numbers_of(attention: Tensor) -> Tensor:

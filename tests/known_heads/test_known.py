@@ -42,7 +42,6 @@ def test_the_induction_circuit_of_the_demo(found: KnownResult) -> None:
     assert by_kind["duplicate"]["heads"] == []
     assert by_kind["duplicate"]["verdict"] == "unclear"
     assert {"4.2", "4.3", "4.5", "4.6"} <= set(by_kind["sink"]["heads"])
-    assert by_kind["sink_without_start"]["heads"] == []
     assert by_kind["induction_in_text"]["head"] == "4.5"
     assert by_kind["retrieval"]["head"] == "4.5"
 

@@ -1,4 +1,4 @@
-"""Copying, copy suppression and successor heads: made by hand, and none in random weights."""
+"""Copying and copy suppression: made by hand, and none in random weights."""
 
 import numpy as np
 import pytest
@@ -10,12 +10,10 @@ from transformers import GPT2Config, GPT2LMHeadModel
 import headscope as hs
 from headscope.capture import surveyed
 from headscope.known_heads import KnownResult
-from headscope.known_heads.successor import ORDERED, steps
 from headscope.models import Model, wrap
 from headscope.writing.readout import StraightPaths
 from headscope.writing.weights import head_matrices
 
-LETTERS = [chr(number) for number in range(ord("A"), ord("Z") + 1)]
 TOKENS = 260  # the bytes and the end of text
 WIDTH = 264
 
@@ -68,29 +66,6 @@ def test_an_output_that_copies_or_suppresses_is_named(sign: int, kind: str, othe
     assert rows[kind]["verdict"] == "above"
     assert rows[kind]["logits"] > rows[kind]["control"] >= 0
     assert rows[other]["heads"] == []
-    assert rows["successor"]["heads"] == []
-
-
-def test_an_output_that_steps_is_a_successor() -> None:
-    tokenizer = tiny("gpt2").tokenizer
-    write = torch.eye(TOKENS) * 5  # it also copies, but less than it steps
-    for tokens, known_steps in steps(tokenizer):
-        for source, target in known_steps:
-            write[tokens[source], tokens[target]] = 20
-    rows = known(write)
-    assert rows["successor"]["heads"] == ["0.0"]
-    assert rows["successor"]["attention"] == 1
-    assert rows["successor"]["control"] < 0.1
-
-
-def test_what_steps_back_is_no_successor() -> None:
-    tokenizer = tiny("gpt2").tokenizer
-    write = torch.zeros(TOKENS, TOKENS)
-    for tokens, known_steps in steps(tokenizer):
-        for source, target in known_steps:
-            write[tokens[target], tokens[source]] = 20
-    rows = known(write)
-    assert rows["successor"]["heads"] == []
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -104,16 +79,9 @@ def test_random_weights_write_no_known_kind(seed: int) -> None:
     model = wrap(network, core.tokenizer, name="random")
     texts = [" ".join(np.random.default_rng(10 * seed + n).choice(WORDS, 12)) for n in range(12)]
     result = hs.known(model, texts, made=12, length=10, max_length=48, seed=seed)
-    written = [row for row in result.rows() if str(row["kind"]).startswith(("cop", "succ"))]
-    assert len(written) == 5
+    written = [row for row in result.rows() if str(row["kind"]).startswith("cop")]
+    assert len(written) == 4
     assert [row["kind"] for row in written if row["heads"]] == []
-
-
-def test_steps_are_those_of_lists_whose_items_are_tokens() -> None:
-    lists = list(steps(tiny("gpt2").tokenizer))
-    assert [len(tokens) for tokens, _ in lists] == [9, 26]  # 1 to 9, and letters; no word is one token
-    months = ORDERED["months"].split()
-    assert months[0] == months[-1]
 
 
 def test_copying_is_the_direct_effect_by_hand() -> None:
@@ -139,7 +107,7 @@ def test_loudness_is_the_length_of_what_heads_add() -> None:
 
 def test_models_without_a_straight_path_say_why() -> None:
     result = hs.known(tiny("gemma2"), made=4, length=6)
-    assert not {row["kind"] for row in result.rows()} & {"copying", "copy_suppression", "successor"}
+    assert not {row["kind"] for row in result.rows()} & {"copying", "copy_suppression"}
     assert any("left out" in note and "next-token head" in note for note in result.source.notes)
 
 

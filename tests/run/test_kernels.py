@@ -11,12 +11,10 @@ from tests.helpers.tiny import tinier, tiny
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 from transformers.models.bert import modeling_bert
 
-import headscope as hs
 from headscope.capture import kernels, observe, survey
 from headscope.capture.call import AttentionInputs
 from headscope.capture.follow import replacing
 from headscope.capture.kernels.batch import FusedStack, WholeBatch
-from headscope.capture.kernels.plain_torch import TorchStack
 from headscope.capture.projection import Carrier
 from headscope.errors import CaptureError
 from headscope.measures import MEASURES
@@ -40,24 +38,15 @@ PAIRS = [
 ]
 
 
-@pytest.fixture(params=["cpu", "torch", pytest.param("gpu", marks=pytest.mark.slow)])
+@pytest.fixture(params=["cpu", pytest.param("gpu", marks=pytest.mark.slow)])
 def road(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Kernels for a CPU, those for a GPU, which are interpreted on a CPU, or torch's own for a GPU without Triton."""
-    if request.param == "torch":
-        by_torch(monkeypatch)
-        return "torch"
-    pytest.importorskip({"cpu": "numba", "gpu": "triton"}[request.param])
+    """Kernels for a CPU, or those for a GPU, which are interpreted on a CPU."""
     if request.param == "gpu":
+        pytest.importorskip("triton")
         from headscope.capture.kernels.gpu import TritonStack
 
         monkeypatch.setattr("headscope.capture.kernels.stack_for", lambda device: TritonStack)
     return str(request.param)
-
-
-def by_torch(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a GPU without Triton does, on a CPU."""
-    monkeypatch.setattr("headscope.capture.kernels.stack_for", lambda device: TorchStack)
-    monkeypatch.setattr("headscope.run.kernels.is_compiled", lambda: True)
 
 
 @dataclass(frozen=True)
@@ -102,6 +91,7 @@ def test_what_is_derived_beforehand_changes_nothing(
     architecture: str, road: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # No accelerator here: the batch is made as for one, and looked at before it would be copied there.
+    pytest.importorskip("triton")
     capture = survey(tinier(architecture))
     weighing = choose_weighing(capture, KINDS, None)
     states = Measures.of(capture, weighing.kinds, weigh=weighing.weigh)
@@ -155,7 +145,6 @@ def _capped(module, query, key, value, mask, **options):
 
 
 def test_an_option_that_kernels_do_not_know_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("numba")
     own = observe._attend
     monkeypatch.setitem(
         ALL_ATTENTION_FUNCTIONS,
@@ -195,29 +184,17 @@ def test_where_kernels_do_not_reach(device: str, dtype: torch.dtype, why: str) -
     assert _out_of_reach(torch.device(device), dtype) == why
 
 
-def test_without_numba_the_model_computes_its_own_attention(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("headscope.run.kernels.is_compiled", lambda: False)
-    note = kernels_note(Watch(survey(tiny("bert"))), wanted=True, faithful=False)
-    assert note == "not used: numba is not installed (pip install 'headscope[fast]')"
-
-
-def test_a_gpu_needs_no_triton(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("headscope.capture.kernels.find_spec", lambda name: None)
-    assert _out_of_reach(torch.device("cuda"), torch.bfloat16) is None
-
-
-def test_the_note_says_that_torchs_own_attention_was_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    by_torch(monkeypatch)
-    atlas = hs.analyze(
-        tinier("bert"), [("The cat sat.", "It sat.")], max_length=48, measures=["entropy"], sentences=0
-    )
-    assert atlas.provenance["options"]["kernels"] == (
-        "used (torch's own attention and sums by blocks: triton is not installed)"
-    )
+@pytest.mark.parametrize(
+    ("package", "why"), [("triton", "Triton is not installed (pip install triton)"), ("another", None)]
+)
+def test_a_gpu_needs_triton(package: str, why: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without it the model's own function computes attention, and the note says why."""
+    missing = {package: None}
+    monkeypatch.setattr("headscope.run.kernels.find_spec", lambda name: missing.get(name, object()))
+    assert _out_of_reach(torch.device("cuda"), torch.bfloat16) == why
 
 
 def test_a_nan_is_told_of_when_the_batches_are_through(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("numba")
     watch = Watch(survey(tiny("bert")))
     watch.kernels = USED
     whole = FusedStack.whole

@@ -104,7 +104,6 @@ def arrays(model: hs.Model) -> dict[str, np.ndarray]:
 
 
 def test_bits_depend_on_no_number_of_cores() -> None:
-    pytest.importorskip("numba")
     before, found = torch.get_num_threads(), []
     try:
         for count in (1, 2, 4):
@@ -136,7 +135,6 @@ def test_a_watch_beside_another_shares_weights_and_nothing_else() -> None:
 
 
 def test_a_network_that_somebody_changed_has_no_lanes() -> None:
-    pytest.importorskip("numba")
     model = tiny.__wrapped__("bert")  # on which no other test has hung anything
     watch = watch_of(model)
     model.network.set_attn_implementation("eager")
@@ -153,7 +151,6 @@ def test_a_network_that_somebody_changed_has_no_lanes() -> None:
 
 
 def test_a_nan_ends_the_run(cores: int) -> None:
-    pytest.importorskip("numba")
     model = deepcopy(tiny("bert"))
     word = model.tokenizer.convert_tokens_to_ids("house")  # nothing that a model is surveyed with
     with torch.no_grad():

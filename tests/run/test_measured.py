@@ -22,7 +22,6 @@ from headscope.text.items import TextPair
 def test_maps_are_summed_up_where_a_measure_asks_for_it(
     names: list[str], alone: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("numba")
     seen: list[bool] = []
     sum_up = cpu.map_sums
 

@@ -88,7 +88,6 @@ def test_kernels_on_an_accelerator_hold_little_unless_it_would_idle(monkeypatch:
 
 
 def test_the_residual_stream_is_let_go_of_with_its_layer() -> None:
-    pytest.importorskip("numba")
     capture = survey(tiny("bert"))
     carrier = Carrier(capture)
     watched = Watch(capture, carrier=carrier)

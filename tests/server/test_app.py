@@ -1,11 +1,7 @@
 import asyncio
 import json
-import os
-import subprocess
-import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -239,33 +235,6 @@ def test_a_request_stops_when_its_client_goes() -> None:
     assert again.status_code == 200
     maps = client.get(f"/api/seen/{again.json()['id']}/maps/encoder/2")
     assert np.frombuffer(maps.content, np.uint8).size
-
-
-def test_an_atlas_is_shown_without_torch(tmp_path: Path) -> None:
-    """Neither the command's start nor the first page of an atlas waits for torch, transformers or scikit-learn."""
-    random_atlas(model="demo").save(tmp_path / "made.nc")
-    script = f"""
-import sys
-from starlette.testclient import TestClient
-from headscope.server import Catalogue, create_app
-app = create_app(Catalogue(["made.nc"]), token="{TOKEN}", hosts=["{HOST}"])
-app.state.explorer.worker.prepare = lambda function: print("then torch")
-client = TestClient(app, base_url="http://{HOST}", headers={{"X-Headscope-Token": "{TOKEN}"}})
-about = client.get("/api/about").json()
-assert [model["name"] for model in about["models"]] == ["demo"] and about["start"] == "view=atlas"
-assert client.get("/api/atlas/made").json()["stacks"]
-print(sorted({{"torch", "transformers", "sklearn"}} & set(sys.modules)))
-"""
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.stdout.splitlines() == ["then torch", "[]"], done.stderr
 
 
 def test_an_atlas_does_not_wait_for_a_model(serving: MakeClient) -> None:

@@ -8,7 +8,6 @@ from headscope.stats.rank import (
     correlation,
     correlation_interval,
     correlation_p,
-    partial_correlation,
     permutation_p,
     ranks,
 )
@@ -60,22 +59,6 @@ def test_the_p_value_of_few_cases_is_the_share_of_orders() -> None:
     drawn = permutation_p(first, second, np.random.default_rng(0), rounds=20_000)
     assert drawn == pytest.approx(exact, abs=0.01)
     assert np.isnan(permutation_p(first, np.ones(6), np.random.default_rng(0), rounds=10))
-
-
-def test_the_partial_correlation_is_that_of_what_the_control_leaves_over() -> None:
-    control = FIRST + RANDOM.normal(scale=0.3, size=40)
-    ranks = [stats.rankdata(values) for values in (FIRST, SECOND, control)]
-    left = [values - np.polyval(np.polyfit(ranks[2], values, 1), ranks[2]) for values in ranks[:2]]
-    design = np.stack(
-        [np.ones(40), ranks[2], ranks[1]], 1
-    )  # its p is that of the coefficient beside the control
-    inverse = np.linalg.inv(design.T @ design)
-    fitted = inverse @ design.T @ ranks[0]
-    error = np.sqrt(((ranks[0] - design @ fitted) ** 2).sum() / 37 * inverse[2, 2])
-    partial, p = partial_correlation(FIRST, SECOND, control)
-    assert partial == pytest.approx(np.corrcoef(*left)[0, 1])
-    assert p == pytest.approx(2 * stats.t.sf(abs(fitted[2] / error), 37))
-    assert np.isnan(partial_correlation(FIRST, SECOND, SECOND)).all()
 
 
 def test_ranks_are_those_of_scipy() -> None:

@@ -17,7 +17,7 @@ from headscope.text.annotated.treebank import read_treebank
 from headscope.text.words import WordText
 from headscope.usage import UsesResult
 from headscope.usage.edges import control_edge, relation_edge
-from headscope.usage.examples import Case, agreement_cases
+from headscope.usage.examples import Case
 
 
 @pytest.fixture(scope="module")
@@ -115,36 +115,6 @@ def test_a_file_without_a_usable_pair_is_refused(tmp_path: Path) -> None:
         list(read_minimal_pairs(path))
 
 
-AGREEMENT = """\
-1	The	the	DET	DT	_	2	det	_	_
-2	keys	key	NOUN	NNS	Number=Plur	5	nsubj	_	_
-3	of	of	ADP	IN	_	4	case	_	_
-4	Ann	Ann	PROPN	NNP	_	2	nmod	_	_
-5	open	open	VERB	VBP	Number=Plur|Person=3|Tense=Pres|VerbForm=Fin	0	root	_	_
-6	it	it	PRON	PRP	_	5	obj	_	SpaceAfter=No
-7	.	.	PUNCT	.	_	5	punct	_	_
-
-1	She	she	PRON	PRP	_	2	nsubj	_	_
-2	opens	open	VERB	VBZ	Number=Sing|Person=3|Tense=Pres|VerbForm=Fin	0	root	_	_
-3	it	it	PRON	PRP	_	2	obj	_	_
-
-"""
-
-
-def test_pairs_are_made_of_the_corpus_own_forms(tmp_path: Path) -> None:
-    path = tmp_path / "agreement.conllu"
-    path.write_text(AGREEMENT)
-    corpus = list(read_treebank(path))
-    assert not list(agreement_cases(corpus[:1], "nsubj", corpus=corpus[:1]))  # which has no other form
-    cases = list(agreement_cases(corpus, "nsubj", corpus=corpus))
-    assert len(cases) == 1  # in the other sentence the subject stands beside its verb
-    [case] = cases
-    assert case.content.text == "The keys of Ann open it."
-    assert case.other is not None
-    assert case.other.text == "The keys of Ann opens it."
-    assert (case.dependent, case.governor, case.changed) == (1, 4, 4)
-
-
 def case(**options: object) -> Case:
     plain = {"content": WordText.of(["a", "b", "c", "d", "e"]), "dependent": 3, "governor": 1,
              "same": frozenset([(3, 1)]), "sentence": 0, "where": ""}  # fmt: skip
@@ -186,17 +156,13 @@ def test_a_wide_interval_shows_nothing(found: UsesResult) -> None:
     assert "other heads is missed as much" in Use.of(row).why
 
 
-def test_what_cannot_be_asked_is_refused(bank: Path, tmp_path: Path) -> None:
+def test_what_cannot_be_asked_is_refused(bank: Path) -> None:
     with pytest.raises(OptionError, match="did you mean obj"):
         hs.uses(edge_model(), bank, "obk")
     with pytest.raises(OptionError, match=r"there is no head 9\.9"):
         hs.uses(edge_model(), bank, "obj", heads=["9.9"])
-    with pytest.raises(OptionError, match="not both"):
-        hs.uses(edge_model(), bank, "obj", agreement=True, pairs=tmp_path / "none.jsonl")
     with pytest.raises(TextError, match="at least 5 sentences are needed"):
         hs.uses(edge_model(), bank, "obj", limit=6)
-    with pytest.raises(TextError, match="present verbs"):
-        hs.uses(edge_model(), bank, "nsubj", agreement=True)
     with pytest.raises(ModelError, match="encoder-decoder"):
         hs.uses(tiny("t5"), bank, "obj")
     with pytest.raises(HeadscopeError, match="masked-language-model head"):

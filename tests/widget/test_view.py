@@ -1,7 +1,6 @@
 """The notebook widget: it holds what the front end reads, and shows itself."""
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
@@ -187,15 +186,6 @@ def test_an_atlas_shows_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("headscope.atlas.display.find_spec", lambda name: None)
     assert atlas._repr_mimebundle_() == {"text/plain": repr(atlas)}
     assert atlas._display_() == repr(atlas)
-
-
-def test_plain_use_of_an_atlas_loads_no_web() -> None:
-    code = (
-        "import sys, headscope as hs; hs.open; hs.Atlas; "
-        "print([name for name in ('anywidget', 'pydantic', 'headscope.pages') if name in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
 
 
 def test_a_short_text_is_stored_finely_however_many_heads_it_has(monkeypatch: pytest.MonkeyPatch) -> None:

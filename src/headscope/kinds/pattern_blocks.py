@@ -6,12 +6,9 @@ product takes them all.
 
 from collections.abc import Sequence
 from functools import cache
-from importlib import import_module
-from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn.functional import pad
 
 from headscope.kinds.pattern_maps import SIDE, share_distance
 
@@ -179,21 +176,3 @@ def _cut_shapes() -> Tensor:
     away = (share_distance() > _MARGIN).float()
     sides = [(torch.arange(SIDE) >= cut).float() * 2 - 1 for cut in _CUTS]
     return torch.stack([(_centred(side[:, None] * side * away) * away).flatten() for side in sides])
-
-
-@cache
-def block_tables() -> Any:
-    """All of this as the compiled loops are told."""
-    shapes, away = _cut_shapes(), (share_distance() > _MARGIN).float()
-    tables = (
-        _ring_weights().mT.contiguous(),
-        _around().flatten(),
-        away,
-        pad(away.double().cumsum(0).cumsum(1), (1, 0, 1, 0)),
-        torch.stack([_cut_rectangles(size) for size in _SIZES]),
-        _cut_rectangles(SIDE),
-        _edge_rectangles(),
-        shapes,
-        shapes.square().sum(-1),
-    )
-    return import_module("headscope.kinds.compiled").Blocks(*(table.numpy() for table in tables))

@@ -20,8 +20,6 @@ _NEAR = 2
 _QUARTERS = 4
 _FOLLOWED = 3
 """How far from the main diagonal lines are followed, in tokens."""
-SHAPE = (SIDE, REACH, _FOLLOWED, _NEAR)
-"""All of these, as the compiled loops are told."""
 
 
 def numbers(maps: ReducedMaps) -> Tensor:

@@ -6,7 +6,6 @@ How they were trained, on which maps, and how often they are right stands in tra
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 from typing import ClassVar, Self
 
@@ -15,14 +14,11 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from headscope.batches import moved_shares
 from headscope.errors import OptionError
-from headscope.kinds.pattern_blocks import block_tables
-from headscope.kinds.pattern_maps import BRIGHTEST, FLAT, reduced
-from headscope.kinds.pattern_numbers import NUMBERS, SHAPE, numbers
+from headscope.kinds.pattern_maps import reduced
+from headscope.kinds.pattern_numbers import NUMBERS, numbers
 from headscope.measures.base import PerTextMeasure, TextMean
-from headscope.measures.fast import cpu
-from headscope.types import AttentionBatch, LabelledArray, MovedBatch
+from headscope.types import AttentionBatch, LabelledArray
 
 PATTERNS = ("vertical", "diagonal", "vertical+diagonal", "block", "heterogeneous")
 """Attention to a few keys, to what is near, to both, within one's own part of the text, and none of these."""
@@ -87,18 +83,13 @@ class PatternClassifier:
         save_file(tensors, str(path), metadata={**self.facts, "patterns": ",".join(PATTERNS)})
 
     @torch.no_grad()
-    def probabilities(
-        self, maps: Tensor, lengths: Tensor | None = None, fetched: Tensor | None = None
-    ) -> Tensor:
-        """(map, pattern) of maps (map, query, key), each with `lengths` (map,) tokens and padding on the right.
-
-        With the lengths of what is `fetched` (map, key), of what maps move.
-        """
+    def probabilities(self, maps: Tensor, lengths: Tensor | None = None) -> Tensor:
+        """(map, pattern) of maps (map, query, key), each with `lengths` (map,) tokens and padding on the right."""
         if maps.ndim != 3 or maps.shape[1] != maps.shape[2]:
             raise OptionError(f"patterns are for square maps (map, query, key), not for {tuple(maps.shape)}")
         if lengths is None:
             lengths = torch.full((len(maps),), maps.shape[-1])
-        return self._vote(described(maps, lengths.to(maps.device), fetched))
+        return self._vote(described(maps, lengths.to(maps.device)))
 
 
 class _Vote:
@@ -124,15 +115,8 @@ class _Vote:
         return found.softmax(-1).mean(0)
 
 
-def described(maps: Tensor, lengths: Tensor, fetched: Tensor | None = None) -> Tensor:
-    """(map, number) what the networks are given of maps (map, query, key) with `lengths` (map,) tokens.
-
-    With the lengths of what is `fetched` (map, key), of what maps move: weights times these, rows adding up to 1.
-    """
-    if cpu.takes(maps):
-        return _described_by_loops(maps, lengths, fetched)
-    if fetched is not None:
-        maps = moved_shares(maps, fetched)
+def described(maps: Tensor, lengths: Tensor) -> Tensor:
+    """(map, number) what the networks are given of maps (map, query, key) with `lengths` (map,) tokens."""
     order = lengths.argsort(stable=True)
     at_once = max(_FEWEST_AT_ONCE, _WEIGHTS_AT_ONCE // maps.shape[-1] ** 2)
     found = torch.zeros(len(maps), NUMBERS, device=maps.device)
@@ -142,17 +126,6 @@ def described(maps: Tensor, lengths: Tensor, fetched: Tensor | None = None) -> T
         longest = int(own.max())
         alike = bool((own == longest).all())
         found[some] = numbers(reduced(maps[some, :longest, :longest].float(), own[:1] if alike else own))
-    return found
-
-
-def _described_by_loops(maps: Tensor, lengths: Tensor, fetched: Tensor | None) -> Tensor:
-    """The same by compiled loops."""
-    loops = import_module("headscope.kinds.compiled")
-    found = torch.zeros(len(maps), NUMBERS)
-    scaled = torch.zeros(0, 0) if fetched is None else fetched.contiguous()
-    given = (lengths.numpy(), scaled.numpy(), SHAPE, BRIGHTEST, FLAT, block_tables(), found.numpy())
-    flat = maps.detach().contiguous().numpy()
-    cpu.in_parts(len(maps), lambda first, last: loops.map_numbers(flat, first, last, *given))
     return found
 
 
@@ -179,14 +152,10 @@ class PatternShares(PerTextMeasure):
 
     def per_text(self, batch: AttentionBatch) -> tuple[Tensor, None]:
         """(text, head, pattern) 1 for the most probable pattern, 0 for the others."""
-        looked, fetched = (
-            (batch.looked, batch.lengths.flatten(0, 1)) if isinstance(batch, MovedBatch) else (batch, None)
-        )
-        texts, heads = looked.attention.shape[:2]
+        maps = batch.attention
+        texts, heads = maps.shape[:2]
         lengths = batch.queries.lengths.repeat_interleave(heads)  # (text * head,)
-        probable = _trained(looked.attention.device).probabilities(
-            looked.attention.flatten(0, 1), lengths, fetched
-        )
+        probable = _trained(maps.device).probabilities(maps.flatten(0, 1), lengths)
         return nn.functional.one_hot(probable.argmax(-1), len(PATTERNS)).reshape(texts, heads, -1), None
 
     def count(self, values: Tensor, applies: Tensor | None, batch: AttentionBatch) -> None:

@@ -1,4 +1,4 @@
-"""Known kinds of heads in decoders: previous token, duplicate, induction, sink, copying, successor, retrieval."""
+"""Known kinds of heads in decoders: previous token, duplicate, induction, sink, copying, retrieval."""
 
 from headscope.known_heads.needle import Needle
 from headscope.known_heads.result import KnownResult

@@ -9,7 +9,6 @@ from torch import Tensor
 from headscope.atlas import Results
 from headscope.facts.description import described_in
 from headscope.known_heads import reading
-from headscope.known_heads.successor import SUCCESSOR
 from headscope.known_heads.written import SIGNS
 from headscope.probes.result import COUNT, OVER, ProbeResult, Row
 from headscope.run.controlled import ControlledMean, ControlledMeans
@@ -17,8 +16,7 @@ from headscope.stats.intervals import mean_interval
 from headscope.types import Array, AttentionBatch, HeadGrid, HeadId, LabelledArray
 
 IN_TEXT_ENDING = "_in_text"
-SINK_WITHOUT_START = "sink_without_start"
-MADE = ("previous", "duplicate", "induction", "sink", SINK_WITHOUT_START)
+MADE = ("previous", "duplicate", "induction", "sink")
 """What made text shows."""
 
 IN_TEXT: Mapping[str, Callable[[AttentionBatch], tuple[Tensor, Tensor, Tensor]]] = {
@@ -33,8 +31,8 @@ WRITTEN = tuple(SIGNS)
 """What made text shows of what heads write."""
 WRITTEN_IN_TEXT = tuple(f"{kind}{IN_TEXT_ENDING}" for kind in SIGNS)
 RETRIEVAL = "retrieval"
-KINDS = (*MADE, *WRITTEN, SUCCESSOR, *IN_TEXT, *WRITTEN_IN_TEXT, RETRIEVAL)
-SINKS = ("sink", SINK_WITHOUT_START, "sink_in_text")
+KINDS = (*MADE, *WRITTEN, *IN_TEXT, *WRITTEN_IN_TEXT, RETRIEVAL)
+SINKS = ("sink", "sink_in_text")
 
 LOGITS, SHARE = "logits", "share"
 """What kinds are counted in."""
@@ -58,7 +56,7 @@ class KnownResult(ProbeResult):
 
     def intervals(self) -> str:
         """What intervals are over, in words."""
-        return f"over texts (a successor's: items), after correction for {self.grid.size} heads"
+        return f"over texts, after correction for {self.grid.size} heads"
 
     def arrays(self) -> Results:
         """`known_heads` (kind, layer, head), its control and its difference, with standard errors over texts."""
@@ -86,7 +84,7 @@ class KnownResult(ProbeResult):
 
 
 _QUANTITIES = {
-    "value": "what makes a head one of a known kind: attention, share of items, or logits added or taken off",
+    "value": "what makes a head one of a known kind: attention, share of tokens, or logits added or taken off",
     "control": "the same number where there is no reason for it",
     "difference": "known_heads minus known_heads_control, text by text",
 }
@@ -94,8 +92,7 @@ _QUANTITIES = {
 
 def _row(kind: str, means: ControlledMean) -> Row:
     unit = DESCRIPTION.units.get(kind, SHARE)
-    over = "items" if kind == SUCCESSOR else "texts"
-    row: Row = {"kind": kind, "unit": unit, "cases": means.texts, OVER: over, COUNT: means.texts}
+    row: Row = {"kind": kind, "unit": unit, "cases": means.texts, OVER: "texts", COUNT: means.texts}
     value = "logits" if unit == LOGITS else "attention"
     columns = ("head", value, "control", "difference", "low", "high", "heads", "named")
     if means.texts < 2:

@@ -19,10 +19,8 @@ from headscope.known_heads.result import (
     IN_TEXT_ENDING,
     MADE,
     RETRIEVAL,
-    SINK_WITHOUT_START,
     KnownResult,
 )
-from headscope.known_heads.successor import successors
 from headscope.known_heads.written import WrittenKinds, count_written
 from headscope.models import Model, ModelName, loaded
 from headscope.models.stacks import Place
@@ -62,10 +60,9 @@ def known(
     """Which heads of a decoder are of a known kind, each beside a control.
 
     On `made` texts of random tokens, twice `length` long: previous token, duplicate token, induction and the sink on
-    the first token, with and without a start token; copying and copy suppression, by what a head adds directly to the
-    score of the token it looks at. From the weights: successor heads. On natural `texts` (those of `analyze`) the same
-    kinds but the last. With a `needle` ("cue | answer"), which is hidden in the texts, also retrieval. `seed` is that
-    of the random tokens and of where the texts around the needle are cut.
+    the first token; copying and copy suppression, by what a head adds directly to the score of the token it looks at.
+    On natural `texts` (those of `analyze`) the same kinds. With a `needle` ("cue | answer"), which is hidden in the
+    texts, also retrieval. `seed` is that of the random tokens and of where the texts around the needle are cut.
     """
     started = perf_counter()
     hidden = Needle.parse(needle) if isinstance(needle, str) else needle
@@ -138,7 +135,7 @@ class _Run:
         except CaptureError as error:
             refused = str(error)
         if refused:
-            self.notes.append(f"copying, copy suppression and successor heads are left out: {refused}")
+            self.notes.append(f"copying and copy suppression are left out: {refused}")
 
     def _each(
         self, things: Sequence[T], sums: S, count: Callable[[S, list[T]], None], *, size: int, on: str
@@ -149,8 +146,7 @@ class _Run:
         return run_pass(things, sums, count, batches=batches, title=title, expected=lambda done: number)
 
     def on_made(self, words: MadeTexts, texts: int) -> None:
-        """Random tokens: the same ones again, fresh ones, and fresh ones without a start token."""
-        kinds = [kind for kind in MADE if kind != SINK_WITHOUT_START or words.start is not None]
+        """Random tokens: the same ones again, and fresh ones."""
         half, start = words.half, int(words.start is not None)
 
         def count(part: ControlledMeans, numbers: list[int]) -> None:
@@ -169,15 +165,10 @@ class _Run:
                 part.add("induction", layer, induction, reading.after_copy(weights, half, start))
                 part.add("sink", layer, *reading.first_token(weights))
 
-            def on_unbegun(place: Place, weights: Tensor) -> None:
-                part.add(SINK_WITHOUT_START, place.layer, *reading.first_token(weights))
-
             self.capture.run(self._inputs(words.begun(torch.cat([drawn, drawn], 1))), on_repeated)
             self.capture.run(self._inputs(words.begun(torch.cat([drawn, fresh], 1))), on_fresh)
-            if words.start is not None:
-                self.capture.run(self._inputs(torch.cat([drawn, fresh], 1)), on_unbegun)
 
-        empty, size = ControlledMeans.zeros(self.grid, kinds), self.watch.texts_at()(2 * half + 1)
+        empty, size = ControlledMeans.zeros(self.grid, MADE), self.watch.texts_at()(2 * half + 1)
         self.sums.merge(self._each(range(texts), empty, count, size=size, on="random text"))
 
     def _inputs(self, ids: Tensor) -> dict[str, Tensor]:
@@ -209,7 +200,7 @@ class _Run:
         return torch.tensor(ids, dtype=torch.long)
 
     def on_written(self, words: MadeTexts, texts: int) -> Array | None:
-        """Kinds by what heads write: on fresh random tokens, and from the weights. (layer, head) how loud they are."""
+        """Kinds by what heads write on fresh random tokens. (layer, head) how loud they are."""
         if (paths := self.paths) is None:
             return None
 
@@ -223,13 +214,6 @@ class _Run:
         empty, size = WrittenKinds.zeros(self.grid, ""), self.holding.texts_at()(2 * words.half + 1)
         written = self._each(range(texts), empty, count, size=size, on="random text, what heads write")
         self.sums.merge(written.kinds)
-        if (steps := successors(paths, self.grid)) is not None:
-            self.sums.merge(steps)
-        else:
-            self.notes.append(
-                "successor heads are left out: too few items of ordered lists are a single token, or the weights are "
-                "kept in an unknown form"
-            )
         return written.loudness.mean()
 
     def _on_written_text(self, reader: Reader, batch_size: BatchSize) -> None:

@@ -1,15 +1,16 @@
 """Whether the kernels may compute a model's attention: proved on a small batch against the model's own function."""
 
 from dataclasses import replace
+from importlib.util import find_spec
 
 import torch
 from torch import Tensor
 
 from headscope.batches import AttentionBatch, Carried
-from headscope.capture import AttentionCall, kernels
+from headscope.capture import AttentionCall
 from headscope.capture.call import AttentionInputs
 from headscope.capture.observe import is_edited, own_attention
-from headscope.measures.fast.cpu import is_compiled
+from headscope.measures.fast.cpu import why_not_compiled
 from headscope.measures.reductions import (
     class_mass,
     mean_entropy,
@@ -38,7 +39,7 @@ SHARPER = "sharper output"
 
 
 def kernels_note(watch: Watch, *, wanted: bool, faithful: bool) -> str:
-    """`USED` and what is to be said of the kernels, or why they are not used for this model."""
+    """`USED`, or why the kernels are not used for this model."""
     capture, model = watch.capture, watch.model
     reasons = {
         "switched off (--no-kernels)": not wanted,
@@ -50,7 +51,7 @@ def kernels_note(watch: Watch, *, wanted: bool, faithful: bool) -> str:
     }
     reason = next((reason for reason, holds in reasons.items() if holds), None)
     reason = reason or _out_of_reach(model.device, model.dtype) or _disagreement(watch)
-    return USED + kernels.stack_for(model.device).note if reason is None else f"not used: {reason}"
+    return USED if reason is None else f"not used: {reason}"
 
 
 def _out_of_reach(device: torch.device, dtype: torch.dtype) -> str | None:
@@ -59,8 +60,10 @@ def _out_of_reach(device: torch.device, dtype: torch.dtype) -> str | None:
         return f"the model runs on {device.type}"
     if dtype == torch.float64 or (device.type == "cpu" and dtype != torch.float32):
         return f"the model runs in {str(dtype).removeprefix('torch.')} on {device.type}"
-    if device.type == "cpu" and not is_compiled():
-        return "numba is not installed (pip install 'headscope[fast]')"
+    if device.type == "cpu":
+        return why_not_compiled()
+    if device.type == "cuda" and find_spec("triton") is None:
+        return "Triton is not installed (pip install triton)"
     return None
 
 

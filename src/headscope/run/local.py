@@ -13,6 +13,7 @@ from headscope.atlas import Atlas
 from headscope.capture import Capture, surveyed
 from headscope.errors import HeadscopeWarning, OptionError, TextError
 from headscope.measures import MEASURES, HeadDistance, Measure, SampledHeadDistance
+from headscope.measures.fast.cpu import why_not_compiled
 from headscope.models import Model, load
 from headscope.run.kernels import kernels_note
 from headscope.run.measured import Measures
@@ -67,7 +68,7 @@ def analyze(
     there (`"moved"`: variables that end in `_moved`), or `"both"`, which is what None means where the model's output
     projections can be found. `distances` between heads are over some queries of each text (`"sampled"`), over all
     (`"exact"`; `faithful` forms always are) or left out (`"none"`). Out of so many `sentences` of the texts the atlas
-    quotes those on which a head is most typical; with 0 it holds no text. `kernels` (Triton's or torch's on a
+    quotes those on which a head is most typical; with 0 it holds no text. `kernels` (Triton's on a
     GPU, numba's on a CPU) compute attention and its reductions together where they are proved to give the model's own.
     `profile` keeps in the provenance where the time went. Nothing depends on `batch_size` but speed and memory.
     """
@@ -107,7 +108,7 @@ def analyze(
             batch_size=batch_size,
             title=title and f"{title}, typical sentences",
         )
-    for warning in _warnings(model, reader):
+    for warning in _warnings(watch, reader):
         warnings.warn(warning, HeadscopeWarning, stacklevel=2)
     options = {
         "measures": [kind.name for kind in weighing.kinds],
@@ -253,12 +254,17 @@ def _within_reach(kinds: list[type[Measure]], capture: Capture) -> list[type[Mea
     return [kind for kind in kinds if not issubclass(kind, HeadDistance)]
 
 
-def _warnings(model: Model, reader: Reader) -> Iterator[str]:
-    """What a user should know before trusting the numbers."""
+def _warnings(watch: Watch, reader: Reader) -> Iterator[str]:
+    """What a user should know of the run, and before trusting the numbers."""
+    if not watch.by_kernels and (problem := why_not_compiled()) and problem in watch.kernels:
+        yield (
+            f"{problem}, so the model's own function computes attention and torch sums it up: the numbers are the same "
+            "to rounding, but the run takes longer"
+        )
     if reader.unknown > UNKNOWN_WORTH_TELLING * reader.source_tokens:
         yield (
-            f"{reader.unknown / reader.source_tokens:.0%} of the tokens are unknown to the tokenizer of {model.name}; "
-            "is the text in a language it was made for?"
+            f"{reader.unknown / reader.source_tokens:.0%} of the tokens are unknown to the tokenizer of "
+            f"{watch.model.name}; is the text in a language it was made for?"
         )
     if note := reader.cut_note():
         yield note

@@ -111,7 +111,7 @@ class Watch:
         self._running: Callable[[Inputs], None] | None = None
         self._turn: _Turn | None = None
         self.kernels = "not used"
-        """`USED` once the kernels are proved for this model, with what is to be said of them, or why not."""
+        """`USED` once the kernels are proved for this model, or why they are not used."""
 
     @property
     def layout(self) -> Layout:
@@ -217,7 +217,7 @@ class Watch:
     @property
     def by_kernels(self) -> bool:
         """Whether the kernels are proved for this model."""
-        return self.kernels.startswith(USED)
+        return self.kernels == USED
 
     @property
     def has_lanes(self) -> bool:

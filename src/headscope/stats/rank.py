@@ -1,4 +1,4 @@
-"""Rank correlations (Spearman's) with intervals and p values, and what is left of one at equal values of a third."""
+"""Rank correlations (Spearman's) with intervals and p values."""
 
 import math
 
@@ -31,7 +31,7 @@ def correlation(first: Array, second: Array) -> float:
 
 
 def correlation_p(rho: float, freedom: int) -> float:
-    """The two-sided p value of a rank correlation by Student's t; `freedom` is n - 2, less one for each control."""
+    """The two-sided p value of a rank correlation by Student's t; `freedom` is n - 2."""
     t = rho * math.sqrt(freedom / max(1 - rho**2, 1e-12))
     return float(2 * stdtr(freedom, -abs(t)))
 
@@ -60,17 +60,6 @@ def permutation_p(first: Array, second: Array, random: np.random.Generator, *, r
     shuffled = random.permuted(np.tile(ranks(first), (rounds, 1)), axis=1)
     drawn = _correlations(shuffled, np.broadcast_to(ranks(second), shuffled.shape))
     return p_value(np.abs(drawn), abs(seen))
-
-
-def partial_correlation(first: Array, second: Array, control: Array) -> tuple[float, float]:
-    """The rank correlation that is left at equal `control`, and its p value by Student's t."""
-    with_second, with_control = correlation(first, second), correlation(first, control)
-    between = correlation(second, control)
-    left = (1 - with_control**2) * (1 - between**2)
-    if not left > 1e-9:  # nan, or two of the three are the same ranks
-        return math.nan, math.nan
-    partial = float(np.clip((with_second - with_control * between) / np.sqrt(left), -1, 1))
-    return partial, correlation_p(partial, len(first) - 3)
 
 
 def _correlations(first: Array, second: Array) -> Array:

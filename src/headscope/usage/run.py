@@ -26,7 +26,7 @@ from headscope.text.annotated.treebank import ParsedSentence, Treebank, base_rel
 from headscope.text.skipped import Skipped
 from headscope.types import Array, HeadGrid, HeadId
 from headscope.usage.edges import control_edge, relation_edge
-from headscope.usage.examples import Case, Score, agreement_cases, pair_cases, relation_cases
+from headscope.usage.examples import Case, Score, pair_cases, relation_cases
 from headscope.usage.finders import finders
 from headscope.usage.passes import Cut, Network
 from headscope.usage.result import Found, Lost, UsesResult
@@ -43,7 +43,6 @@ def uses(
     relation: str | Sequence[str],
     *,
     pairs: MinimalPairs | str | Path | None = None,
-    agreement: bool = False,
     heads: Sequence[HeadId | str] = (),
     best: int = BEST,
     atlas: Atlas | None = None,
@@ -58,14 +57,11 @@ def uses(
     The `best` heads of the dependency probe, chosen on half of the treebank (or the best one of an `atlas` that holds
     the probe), or these `heads`. On the other half, the edge between dependent and governor is removed in the head and
     the fall of the model's score compared with that of another edge as far and as strong. The score is the log
-    probability of the masked dependent, in decoders of the words after the edge; with `agreement` that of a verb in the
-    right against the wrong number; with `pairs` that of the right against the wrong sentence of minimal pairs.
-    `limit` stops after so many sentences; `seed` is that of the random heads.
+    probability of the masked dependent, in decoders of the words after the edge; with `pairs` that of the right against
+    the wrong sentence of minimal pairs. `limit` stops after so many sentences; `seed` is that of the random heads.
     """
     started = perf_counter()
-    if pairs is not None and agreement:
-        raise OptionError("score minimal pairs of a file (pairs) or of the treebank (agreement), not both")
-    score: Score = "pairs" if pairs is not None else "agreement" if agreement else "word"
+    score: Score = "word" if pairs is None else "pairs"
     names = [relation] if isinstance(relation, str) else list(relation)
     bank = treebank if isinstance(treebank, Treebank) else read_treebank(treebank)
     pairs = pairs if pairs is None or isinstance(pairs, MinimalPairs) else read_minimal_pairs(pairs)
@@ -85,12 +81,7 @@ def uses(
     tested = list(Turns(sentences, kind="sentence").of(SCORE))
     runner = _Runner(capture, score, max_length, batch_size, seed, progress)
     for name in names:
-        if pairs is not None:
-            cases = pair_cases(pairs)
-        elif agreement:
-            cases = agreement_cases(tested, name, corpus=sentences)
-        else:
-            cases = relation_cases(tested, name)
+        cases = relation_cases(tested, name) if pairs is None else pair_cases(pairs)
         runner.test(found[name], cases)
     options = {"relation": names, "score": score, "limit": limit, "seed": seed, "best": best}
     files: list[AnnotatedFiles] = [bank] if pairs is None else [bank, pairs]
@@ -122,15 +113,10 @@ def _check_relations(sentences: Sequence[ParsedSentence], names: Sequence[str], 
 
 _SCORED: Mapping[Score, str] = {
     "word": "the masked word",
-    "agreement": "the right verb against the wrong",
     "pairs": "the right sentence against the wrong",
 }
 """What is scored, in words; in a decoder, which sees no word to come, instead of a word the text after it."""
-_HINTS: Mapping[Score, str] = {
-    "word": "",
-    "agreement": "; pairs are made of present verbs whose subject is two words away or more",
-    "pairs": "; a pair is two sentences that differ in one word",
-}
+_HINTS: Mapping[Score, str] = {"word": "", "pairs": "; a pair is two sentences that differ in one word"}
 
 
 @dataclass

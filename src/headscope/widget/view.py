@@ -57,7 +57,6 @@ def view(
     queries and keys, by default where the model lets them be read. `.save("view.html")` on the result writes a file
     that needs no notebook.
     """
-    # Longer than fifty lines for its options and what is said of them; what it does is in `pages.looking`.
     check_installed()
     from headscope.widget.views import TextView  # noqa: PLC0415 - anywidget is optional
 

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from headscope.batches import AttentionBatch, Carried, ChosenRows, TokenBatch
 from headscope.capture.call import AttentionInputs
+from headscope.capture.kernels import cpu
 from headscope.capture.kernels.batch import NOTHING, Asked, Root
 from headscope.errors import CaptureError
 from headscope.measures.loudness import given_sums
@@ -21,10 +22,6 @@ from headscope.measures.reductions import (
     window_sums,
 )
 from headscope.types import HeadGrid
-
-pytest.importorskip("numba")
-
-from headscope.capture.kernels import cpu
 
 LEAST = torch.finfo(torch.float32).min
 WITHIN = [near_diagonals, window_sums, pattern_sums]

@@ -1,16 +1,21 @@
 """The compiled loops against plain torch: the same sums, however many threads, and a way out where they cannot run."""
 
 import os
+import re
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from tests.helpers.attention import batches, random_texts
+from tests.helpers.tiny import tiny
 from torch import Tensor
 
+import headscope as hs
+from headscope.errors import HeadscopeWarning
 from headscope.measures import MEASURES, Measure
 from headscope.measures.fast import cpu
 from headscope.measures.head_distance import divergence_sums
@@ -23,8 +28,6 @@ from headscope.measures.reductions import (
     window_sums,
 )
 from headscope.types import AttentionBatch, HeadGrid
-
-pytest.importorskip("numba")
 
 GRIDS = {
     "encoder": HeadGrid("encoder", 1, 3, causal=False),
@@ -148,13 +151,62 @@ def test_measures_do_without_numba(name: str, monkeypatch: pytest.MonkeyPatch) -
 
     fast = values()
     monkeypatch.setitem(sys.modules, "headscope.measures.fast.compiled", None)
-    cpu.is_compiled.cache_clear()
+    cpu.why_not_compiled.cache_clear()
     try:
         assert not cpu.is_compiled()
         for key, array in values().items():
             np.testing.assert_allclose(array, fast[key], atol=1e-6, rtol=1e-6, err_msg=key)
     finally:
-        cpu.is_compiled.cache_clear()
+        cpu.why_not_compiled.cache_clear()
+
+
+@pytest.fixture
+def fails(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Exception], None]]:
+    """What makes loading the loops fail with an error."""
+
+    def fail(error: Exception) -> None:
+        def load() -> None:
+            raise error
+
+        monkeypatch.setattr(cpu, "loops", load)
+        cpu.why_not_compiled.cache_clear()
+
+    yield fail
+    monkeypatch.undo()
+    cpu.why_not_compiled.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("error", "note"),
+    [
+        (
+            ModuleNotFoundError("No module named 'numba'", name="numba"),
+            "numba is not installed (pip install numba)",
+        ),
+        (
+            ImportError("Numba needs NumPy 2.4 or less. Got NumPy 3.0.\nmore"),
+            "numba does not work here (ImportError: Numba needs NumPy 2.4 or less. Got NumPy 3.0.)",
+        ),
+        (RuntimeError(), "numba does not work here (RuntimeError: )"),
+    ],
+)
+def test_where_numba_does_not_work_a_run_says_so_and_gives_the_same_numbers(
+    error: Exception, note: str, fails: Callable[[Exception], None]
+) -> None:
+    texts = ["the cat sat on the mat .", "a dog saw it"]
+
+    def analyzed() -> hs.Atlas:
+        return hs.analyze(tiny("bert"), texts, max_length=32)
+
+    compiled = analyzed()
+    fails(error)
+    with pytest.warns(HeadscopeWarning, match=re.escape(note)):
+        plain = analyzed()
+    assert plain.provenance["options"]["kernels"] == f"not used: {note}"
+    for name in plain.measures:
+        np.testing.assert_allclose(
+            plain[name].values, compiled[name].values, atol=2e-5, rtol=1e-4, err_msg=name
+        )
 
 
 def test_double_precision_and_accelerators_are_left_to_torch() -> None:

@@ -1,6 +1,5 @@
 import gc
 import json
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -370,16 +369,3 @@ def test_a_probe_over_raw_text(write: Write, pipeline: str) -> None:
     relations = {row["relation"] for row in result.table()}
     assert {"det", "nsubj", "aux", "neg", "dobj"} <= relations
     assert not {"punct", "root", "dep"} & relations
-
-
-def test_spacy_is_not_imported_before_it_is_asked_for() -> None:
-    code = (
-        "import sys, headscope, headscope.text.annotated.spacy\n"
-        "from headscope.cli.main import run\n"
-        "sys.argv[1:] = ['--help']\n"
-        "try: run()\n"
-        "finally: assert 'spacy' not in sys.modules"
-    )
-    result = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
-    assert result.returncode == 0, result.stderr
-    assert "analyze" in result.stdout

@@ -211,8 +211,6 @@ class WholeMoved(MovedBatch):
 class FusedStack(ABC):
     """A stack's layers on one batch, gathered until the last."""
 
-    note: ClassVar[str] = ""
-    """What is to be said where it is used, behind that it is."""
     rows_are_moved: ClassVar[bool] = False
     """Whether rows that are asked for by what heads move are kept as that; else they are weights all the same."""
     sums_up: bool = True

@@ -1,6 +1,7 @@
-"""Sums over attention on a CPU by loops that numba compiles (`headscope[fast]`), shared among torch's threads.
+"""Sums over attention on a CPU by loops that numba compiles, shared among torch's threads.
 
-Where numba is missing, or maps are not of float32, plain torch gives the same numbers to rounding.
+Where numba does not work (as under a Python that it does not support yet), or maps are not of float32, plain torch
+gives the same numbers to rounding.
 """
 
 from collections.abc import Callable
@@ -19,13 +20,21 @@ _MOST_PARTS, _LEAST_COLUMNS, _PARTS_BYTES = 16, 1024, 1 << 26
 
 
 @cache
-def is_compiled() -> bool:
-    """Whether there is a compiler for the loops."""
+def why_not_compiled() -> str | None:
+    """Why there is no compiler for the loops here; None where there is one."""
     try:
         loops()
-    except Exception:  # not installed, or not made for this machine: torch does it
-        return False
-    return True
+    except Exception as error:  # not installed, or not made for this Python or machine: torch does it
+        if isinstance(error, ModuleNotFoundError) and error.name == "numba":
+            return "numba is not installed (pip install numba)"
+        reason = next(iter(str(error).splitlines()), "")
+        return f"numba does not work here ({type(error).__name__}: {reason[:120]})"
+    return None
+
+
+def is_compiled() -> bool:
+    """Whether there is a compiler for the loops."""
+    return why_not_compiled() is None
 
 
 def loops() -> Any:

@@ -75,11 +75,7 @@ def _control(subject: Subject) -> Table:
         {"change": str(change), **dict(zip(names, row, strict=True))}
         for change, row in zip(array.labels["change"], array.values.tolist(), strict=True)
     ]
-    caption = (
-        "Does attention change where weights moved? Spearman correlations over layers, all four matrices together; the "
-        "last columns are how many times more the last third of the layers changed than the others at equal weight "
-        "change"
-    )
+    caption = "Does attention change where weights moved? Spearman correlations over layers, all four matrices together"
     return Table.described(caption, CONTROL, rows, name=change_name)
 
 

@@ -75,7 +75,7 @@ def _rows(section: PublishedSection, atlas: Atlas, stack: str) -> Iterable[Row]:
 
 
 def _weights(section: PublishedSection, atlas: Atlas, stack: str) -> Iterable[str]:
-    """Whether weights moved more in the last two layers too, and how much more attention changed at equal change."""
+    """Whether weights moved more in the last two layers too."""
     arrays = atlas.stack(stack)
     if "weight_change" not in arrays:
         return
@@ -83,20 +83,13 @@ def _weights(section: PublishedSection, atlas: Atlas, stack: str) -> Iterable[st
     if not np.isfinite(moved).all() or len(moved) <= LAST:
         return
     last, others = float(moved[-LAST:].mean()), float(moved[:-LAST].mean())
-    remark = section.remark(
+    yield section.remark(
         "weights",
         model=read.model_name(atlas),
         word="more" if last > others else "less",
         last=f"{100 * last:.1f} %",
         others=f"{100 * others:.1f} %",
     )
-    control = arrays["weight_control"].sel(change="cosine", matrix="query")
-    names = ("excess", "excess_low", "excess_high")
-    factor, low, high = (float(control.sel(statistic=name)) for name in names)
-    if not np.isnan(factor):
-        word = "more" if low > 1 else "less" if high < 1 else "not clearly more or less"
-        remark += f" {section.remark('excess', factor=factor, low=low, high=high, word=word)}"
-    yield remark
 
 
 def _drawings(section: PublishedSection, atlas: Atlas, stack: str) -> Iterable[Drawing]:

@@ -201,7 +201,7 @@ def _write(path: Path, data: bytes) -> None:
 def _versions() -> dict[str, object]:
     """What decides the last bits of a number, beside the number of threads."""
     versions: dict[str, object] = {f"version of {name}": version_of(name) for name in _PACKAGES}
-    return {**versions, "use of compiled loops (headscope[fast])": is_compiled()}
+    return {**versions, "use of compiled loops (numba)": is_compiled()}
 
 
 def _threads(before: object) -> int:

@@ -62,7 +62,6 @@ class ParsedSentence(TaggedSentence):
     relations: tuple[str, ...]
     document: int  # numbered from 0 through all files
     line: int  # where the sentence begins
-    lemmas: tuple[str, ...] = ()  # none where a program parsed it
 
     def where(self, word: int | None = None) -> str:
         """`file:line` of the sentence or of one of its words, to begin a message with."""
@@ -131,7 +130,6 @@ def parse(block: Block, *, document: int, path: str) -> ParsedSentence:
         upos=_column(rows, 3),
         xpos=_column(rows, 4),
         features=_column(rows, 5),
-        lemmas=_column(rows, 2),
         heads=heads,
         relations=_column(rows, 7),
         name=block.name,

@@ -27,8 +27,7 @@ def known(
     """Find heads of known kinds in a decoder.
 
     Previous token, duplicate token, induction, the sink on the first token, copying and copy suppression, each beside a
-    control: on random tokens, and with --text on natural text. Successor heads by their weights. With --needle also
-    retrieval.
+    control: on random tokens, and with --text on natural text. With --needle also retrieval.
     """
     with session(common, output, inputs=text or []) as run:
         result = hs.known(

@@ -143,11 +143,6 @@ def _print_layers(page: "Page", found: "Comparison", stack: str) -> None:
         return
     title = "Does attention change where weights moved? Spearman over layers; all four matrices together"
     page.rows(CONTROL, control, title=title, name=change_name, detail=True)
-    page.say(
-        "last third, times: how many times more the last third of the layers changed than the others, at equal "
-        "weight change",
-        detail=True,
-    )
 
 
 def _print_kinds(page: "Page", kinds: dict[str, Any] | None) -> None:

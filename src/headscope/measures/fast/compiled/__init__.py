@@ -1,4 +1,4 @@
-"""Loops over attention that numba compiles (`headscope[fast]`); `cpu.py` says when they are used.
+"""Loops over attention that numba compiles; `cpu.py` says when they are used.
 
 Sums are of float32 over short stretches, and of float64 over what these give.
 """
