@@ -5,7 +5,7 @@ BIN := .venv/bin
 # Where a machine forbids it, every process compiles headscope again, and the tests start two hundred.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test coverage wheel-test test-gpu bench bench-gpu docs models web web-lint check generated clean fuzz
+.PHONY: demo test same reference coverage wheel-test test-gpu bench bench-gpu docs models web web-lint check generated clean fuzz
 
 # Everything is pinned in constraints.txt; the stamp is younger than what it was made from.
 .venv/installed: pyproject.toml models/pyproject.toml constraints.txt
@@ -42,6 +42,14 @@ wheel-test: .venv/installed
 # A million spoiled files of all formats, each read in a bounded process; takes minutes on one core.
 fuzz: .venv/installed
 	$(BIN)/python tools/fuzz.py
+
+# The same numbers and verdicts as the recorded ones; beside a commit, bit for bit: make same REF=HEAD~1
+same: .venv/installed
+	$(BIN)/python -m tools.same $(if $(REF),--ref $(REF)) $(if $(TOLERANCE),--tolerance $(TOLERANCE))
+
+# Record them anew; the difference is reviewed like code.
+reference: .venv/installed
+	$(BIN)/python -m tools.same record
 
 docs: .venv/installed
 	$(BIN)/mkdocs build --strict

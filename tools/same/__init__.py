@@ -1,0 +1,1 @@
+"""Same numbers, same verdicts: what `make reference` records and `make same` compares."""
