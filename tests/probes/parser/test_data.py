@@ -14,7 +14,7 @@ from headscope.probes.observe import Observer
 from headscope.probes.parser import data as parser_data
 from headscope.probes.parser.data import NO_CASE, Account, Batch, Batcher
 from headscope.probes.parser.lexicon import NO_WORD, FileLexicon, ModelLexicon
-from headscope.probes.parser.table import best_offset, offset_is_right, untrained
+from headscope.probes.parser.table import best_offset, offset_is_right
 from headscope.probes.pointing.dependency import OFFSETS
 from headscope.text.annotated.treebank import ROOT, Treebank, read_treebank
 
@@ -176,19 +176,6 @@ def test_the_root_is_never_at_an_offset() -> None:
 def test_the_best_offset_is_the_most_frequent_one() -> None:
     assert best_offset([fixed([[2, 3, 1, ROOT]]), fixed([[ROOT, 3, 4, 5, NO_CASE, NO_CASE]])]) == 2
     assert best_offset([fixed([[1, 0]])]) == 1  # equals: the next word
-
-
-def test_the_untrained_network_has_the_shape_and_nothing_else() -> None:
-    model = tiny("bert")
-    torch.manual_seed(5)
-    before = torch.random.get_rng_state()
-    one, same, other = (untrained(model, seed=seed) for seed in (0, 0, 1))
-    assert torch.equal(torch.random.get_rng_state(), before)
-    assert one.weights_hash == same.weights_hash
-    assert len({one.weights_hash, other.weights_hash, model.weights_hash}) == 3
-    assert one.tokenizer is model.tokenizer
-    assert one.parameters == model.parameters
-    assert one.config is not model.config
 
 
 def test_vectors_from_a_file_are_looked_up_once_for_each_spelling(tmp_path: Path) -> None:

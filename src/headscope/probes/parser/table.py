@@ -1,15 +1,14 @@
 """The parser probes and everything they are measured against, in one run and one table."""
 
-import copy
 import hashlib
 from collections.abc import Iterable, Iterator
 from time import perf_counter
-from typing import Any
 
 import torch
 from torch import Tensor
 
-from headscope.models import Model, ModelName, loaded, wrap
+from headscope.models import ModelName, loaded
+from headscope.models.untrained import untrained
 from headscope.probes.means import CaseMeans
 from headscope.probes.observe import Pass
 from headscope.probes.parser.attention import CACHE_LIMIT
@@ -194,12 +193,3 @@ def best_offset(batches: Iterable[Batch]) -> int:
     for batch in batches:
         right += offset_is_right(batch).sum(0)
     return max(OFFSETS, key=lambda offset: (int(right[OFFSETS.index(offset)]), -abs(offset), offset))
-
-
-def untrained(model: Model, *, seed: int) -> Model:
-    """A network of the same shape with the random weights its training would start from, and the same tokenizer."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        network: Any = type(model.core)(copy.deepcopy(model.core.config))
-    network.to(device=model.device, dtype=model.dtype)
-    return wrap(network.eval(), model.tokenizer, name=f"{model.name} with random weights")
