@@ -4,7 +4,7 @@ import gzip
 from pathlib import Path
 
 import pytest
-from tests.helpers.framenet import FULL_TEXT, LEXICAL_UNIT, NAMESPACE, write_framenet
+from papers.tests.framenet import FULL_TEXT, LEXICAL_UNIT, NAMESPACE, write_framenet
 
 from headscope.errors import TextError
 from headscope.text.annotated.roles import Argument, Predicate, read_roles

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from headscope.errors import TextError
-from headscope.text.formats.vectors import WordVectors, read_vectors, spellings
+from headscope_papers.vectors import WordVectors, read_vectors, spellings
 
 GLOVE = "the 1 2 3\ncat 0.5 -1e-1 7\nThe 9 9 9\n"
 
@@ -117,3 +117,10 @@ def test_a_file_of_other_words(tmp_path: Path) -> None:
 def test_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(TextError, match="no such file"):
         read_vectors(tmp_path / "none.txt", wanted={"the"})
+
+
+def test_a_heading_of_many_digits(tmp_path: Path) -> None:
+    path = tmp_path / "vectors.txt"
+    path.write_text(f"{'9' * 5000} {'9' * 5000}\ncat 1 2 3\n", encoding="utf-8")
+    with pytest.raises(TextError, match="is no word vector"):
+        read_vectors(path, wanted={"cat"})

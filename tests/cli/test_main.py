@@ -41,12 +41,13 @@ def test_help_and_argument_errors_load_nothing_slow(args: list[str], code: int, 
     assert not loaded & SLOW
 
 
-def test_the_start_needs_no_rich_and_no_look_for_packages(tmp_path: Path) -> None:
+def test_the_start_needs_no_rich_and_nothing_of_other_packages(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", WATCH, "--help"], capture_output=True, text=True, cwd=tmp_path, check=False
     )
     loaded = set(json.loads(done.stderr.rpartition("LOADED ")[2]))
-    assert not loaded & {"rich.console", "importlib.metadata"}
+    assert not loaded & {"rich.console", "headscope_papers"}
+    assert "\n  reproduce " in done.stdout
 
 
 def test_showing_an_atlas_loads_nothing_that_it_does_not_need(atlas_path: Path) -> None:

@@ -17,8 +17,11 @@ from pathlib import Path
 from xml.parsers import expat
 
 from headscope.errors import TextError
+from headscope.text.annotated.roles import NOT_NUMBERED, Argument, Predicate, RoleRow
 from headscope.text.files import TextStream, open_text, shown
-from headscope.text.words import Span
+from headscope.text.sentences import clean
+from headscope.text.skipped import Skipped
+from headscope.text.words import Span, WordText, word_spans
 
 NAMESPACE = "http://framenet.icsi.berkeley.edu"
 FULL_TEXT, LEXICAL_UNIT, FRAME = "fullTextAnnotation", "lexUnit", "frame"
@@ -109,6 +112,46 @@ def read_annotations(stream: TextStream, *, frames: Frames, skip: Skip) -> Itera
                         document=node.attributes.get("docID", ""),
                         line=annotated.line,
                     )
+
+
+class FrameNetReader:
+    """FrameNet's files for `hs.read_roles`, which finds this class by the entry point `framenet`."""
+
+    def __init__(self) -> None:
+        self._frames: dict[Path, Frames] = {}  # by the folder of the release: each is read once
+
+    def rows(self, stream: TextStream, skipped: Skipped) -> Iterator[RoleRow]:
+        """The frames of a file as predicates with their arguments."""
+        release = stream.path.parent.parent
+        return _frame_rows(stream, self._frames.setdefault(release, Frames(release)), skipped)
+
+
+def _frame_rows(stream: TextStream, frames: Frames, skipped: Skipped) -> Iterator[RoleRow]:
+    """The frames by words; one of which no element is left beside the target is left out.
+
+    A word belongs to all whose characters it shares. Elements that contain the target (the *seller* is the Seller)
+    are no pair of words and are left out.
+    """
+    text: str | None = None
+    content = WordText.of([])
+    for frame in read_annotations(stream, frames=frames, skip=skipped.add):
+        if frame.text != text:  # the frames of one sentence share its words
+            text, content = frame.text, WordText(clean(frame.text), tuple(word_spans(clean(frame.text))))
+        predicate = tuple(dict.fromkeys(word for span in frame.targets for word in _words_in(content, span)))
+        arguments = []
+        for element in frame.elements:
+            words = _words_in(content, element.span)
+            if words and predicate and not set(predicate) & set(words):
+                arguments.append(Argument(clean(element.name), words[0], words[-1] + 1, element.is_core))
+        if arguments:
+            roles = (predicate, tuple(arguments), frame.frame, frame.sentence)
+            place = (NOT_NUMBERED, shown(stream.path), frame.line)
+            yield frame.document, Predicate(content, *roles, *place)
+
+
+def _words_in(content: WordText, span: Span) -> list[int]:
+    start, end = span
+    return [word for word, (first, last) in enumerate(content.spans) if first < end and last > start]
 
 
 def _spans(

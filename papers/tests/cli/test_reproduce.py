@@ -5,20 +5,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from papers.tests.reproduce.sweeps import facts, row, with_sweeps
 from rich.console import Console
 from tests.cli.conftest import Run
 from tests.helpers.atlases import empty_atlas, probe_facts, proper_nouns, random_atlas, with_dependency
 from tests.helpers.tasks import headed, questions_file
 from tests.helpers.tiny import saved
 from tests.helpers.treebanks import as_file, random_sentences
-from tests.reproduce.sweeps import facts, row, with_sweeps
 
 import headscope as hs
-from headscope.cli.commands.reproduce.show import print_reproduction
 from headscope.cli.page import Page
 from headscope.errors import OptionError
-from headscope.reproduce import clark2019, guan2020, vig2019
-from headscope.reproduce.kovaleva2019 import kovaleva2019
+from headscope_papers.cli.show import print_reproduction
+from headscope_papers.reproduce import clark2019, guan2020, vig2019
+from headscope_papers.reproduce.kovaleva2019 import kovaleva2019
 
 
 @pytest.fixture
@@ -231,7 +231,7 @@ def test_all_says_when_the_sample_is_read(
         seen.append(material)
         raise OptionError("far enough")
 
-    monkeypatch.setattr("headscope.reproduce.everything.reproduce_all", stop)
+    monkeypatch.setattr("headscope_papers.reproduce.everything.reproduce_all", stop)
     result = run("reproduce", "all", model, "--page", tmp_path / "page.html")
     assert "no data given: reading the sample that comes with headscope\n" in result.stderr
     assert seen[0].is_empty

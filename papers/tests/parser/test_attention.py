@@ -13,11 +13,11 @@ from tests.helpers.treebanks import as_file, random_sentences, word_maps
 
 from headscope.errors import OutputError
 from headscope.probes.observe import Observer
-from headscope.probes.parser import attention as parser_attention
-from headscope.probes.parser.attention import MapCache, StoredMaps, WordMaps, moment
-from headscope.probes.parser.data import Account, Batch, Batcher
 from headscope.run.watch import Watch
 from headscope.text.annotated.treebank import read_treebank
+from headscope_papers.parser import attention as parser_attention
+from headscope_papers.parser.attention import MapCache, StoredMaps, WordMaps, moment
+from headscope_papers.parser.data import Account, Batch, Batcher
 
 SENTENCES = random_sentences(14, seed=11, documents=3)
 

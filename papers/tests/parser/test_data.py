@@ -11,12 +11,12 @@ from tests.helpers.treebanks import Plain, as_file, block, random_sentences
 from headscope.errors import ModelError
 from headscope.probes.halves import SCORE, SELECT, Turns
 from headscope.probes.observe import Observer
-from headscope.probes.parser import data as parser_data
-from headscope.probes.parser.data import NO_CASE, Account, Batch, Batcher
-from headscope.probes.parser.lexicon import NO_WORD, FileLexicon, ModelLexicon
-from headscope.probes.parser.table import best_offset, offset_is_right
 from headscope.probes.pointing.dependency import OFFSETS
 from headscope.text.annotated.treebank import ROOT, Treebank, read_treebank
+from headscope_papers.parser import data as parser_data
+from headscope_papers.parser.data import NO_CASE, Account, Batch, Batcher
+from headscope_papers.parser.lexicon import NO_WORD, FileLexicon, ModelLexicon
+from headscope_papers.parser.table import best_offset, offset_is_right
 
 SENTENCES = random_sentences(40, seed=3, documents=23)
 

@@ -11,11 +11,11 @@ from tests.helpers.treebanks import Plain, as_file, block, cluster_error, leave_
 
 import headscope as hs
 from headscope.errors import OptionError, TextError
-from headscope.probes.parser.probe import UNSEEN, ParserProbe
-from headscope.probes.parser.result import PARSERS, ParserResult
-from headscope.probes.parser.table import parser_table
 from headscope.stats.intervals import share_interval
 from headscope.text.annotated.treebank import ROOT, Treebank, read_treebank
+from headscope_papers.parser.probe import UNSEEN, ParserProbe
+from headscope_papers.parser.result import PARSERS, ParserResult
+from headscope_papers.parser.table import parser_table
 
 TRAIN = random_sentences(60, seed=21, documents=12)
 TEST = random_sentences(30, seed=22, documents=4)
@@ -31,7 +31,7 @@ def treebank(folder: Path, text: str, name: str = "a.conllu") -> Treebank:
 @pytest.fixture(autouse=True)
 def short_epochs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Once over the few sentences is enough here."""
-    monkeypatch.setattr("headscope.probes.parser.training.EPOCH_STEPS", 1)
+    monkeypatch.setattr("headscope_papers.parser.training.EPOCH_STEPS", 1)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headscope.probes.parser.scorers import (
+from headscope_papers.parser.scorers import (
     FARTHEST,
     AttentionScorer,
     AttentionWordsScorer,
@@ -138,7 +138,7 @@ def test_mixtures_are_of_equal_size_and_not_alike(monkeypatch: pytest.MonkeyPatc
     # Five heads that are nearly the same, as those of a network that has learned nothing.
     pairs = torch.from_numpy(0.1 + 0.001 * rng.standard_normal((1000, HEADS)))
     moment = pairs.T @ pairs / len(pairs)
-    monkeypatch.setattr("headscope.probes.parser.scorers.HOLD_BACK", 1e-9)
+    monkeypatch.setattr("headscope_papers.parser.scorers.HOLD_BACK", 1e-9)
     mixed = pairs @ even_mixing(moment).double().T
     np.testing.assert_allclose((mixed.T @ mixed / len(pairs)).numpy(), np.eye(HEADS), atol=0.02)
 

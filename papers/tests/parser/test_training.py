@@ -7,18 +7,18 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from torch import Tensor
 
-from headscope.probes.parser import training as parser_training
-from headscope.probes.parser.data import NO_CASE, Batch
-from headscope.probes.parser.scorers import (
+from headscope.text.annotated.treebank import ROOT
+from headscope.text.encode import EncodedInput, EncodedText
+from headscope_papers.parser import training as parser_training
+from headscope_papers.parser.data import NO_CASE, Batch
+from headscope_papers.parser.scorers import (
     AttentionScorer,
     AttentionWordsScorer,
     DistanceWordsScorer,
     Scene,
     Scorer,
 )
-from headscope.probes.parser.training import Learner, Lot, train
-from headscope.text.annotated.treebank import ROOT
-from headscope.text.encode import EncodedInput, EncodedText
+from headscope_papers.parser.training import Learner, Lot, train
 
 HEADS, DIMENSION, VOCABULARY = 6, 5, 8
 CPU = torch.device("cpu")

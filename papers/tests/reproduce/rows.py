@@ -2,7 +2,7 @@
 
 from matplotlib import pyplot
 
-from headscope.reproduce import Figure, Reproduction, Row
+from headscope_papers.reproduce import Figure, Reproduction, Row
 
 
 def verdict_of(row: Row) -> str:

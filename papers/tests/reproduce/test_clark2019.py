@@ -5,17 +5,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from papers.tests.reproduce.rows import draw_all, rows_of
 from tests.helpers.atlases import atlas_of, per_head, random_atlas
 from tests.helpers.tasks import headed
 from tests.helpers.tiny import tiny
 from tests.helpers.treebanks import as_file, random_sentences
-from tests.reproduce.rows import draw_all, rows_of
 
 import headscope as hs
 from headscope.errors import AtlasError, OptionError
-from headscope.reproduce import Reproduction, clark2019
-from headscope.reproduce.clark.probes import RELATIONS
-from headscope.reproduce.clark.surface import CLARK
+from headscope_papers.reproduce import Reproduction, clark2019
+from headscope_papers.reproduce.clark.probes import RELATIONS
+from headscope_papers.reproduce.clark.surface import CLARK
 
 
 @pytest.fixture(scope="module")

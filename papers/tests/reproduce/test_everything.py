@@ -12,9 +12,9 @@ from tests.helpers.treebanks import as_file, random_sentences
 
 import headscope as hs
 from headscope.errors import HeadscopeWarning, OptionError
-from headscope.reproduce import Material, clark2019, everything, reproduce_all, study
-from headscope.reproduce.study import TaskFiles
 from headscope.text.corpus import as_corpus
+from headscope_papers.reproduce import Material, clark2019, everything, reproduce_all, study
+from headscope_papers.reproduce.study import TaskFiles
 
 PAPERS = ["clark2019", "kovaleva2019", "vig2019", "guan2020", "kobayashi2020"]
 TEXTS = [("the cat sat on the mat", "a dog saw the cat"), ("it was red", "the mat was red and blue")] * 3

@@ -10,8 +10,8 @@ from tests.helpers.tiny import tiny
 
 import headscope as hs
 from headscope.errors import OptionError
-from headscope.reproduce import Reproduction, guan2020
 from headscope.types import LabelledArray
+from headscope_papers.reproduce import Reproduction, guan2020
 
 LAYERS, HEADS, FOLDS = 6, 8, 8
 CENTRES = {

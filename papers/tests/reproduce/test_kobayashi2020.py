@@ -12,10 +12,10 @@ from tests.measures.test_common import GRIDS
 
 import headscope as hs
 from headscope.errors import OptionError
-from headscope.reproduce import kobayashi2020
-from headscope.reproduce.kobayashi.lengths import FetchedLengths, rank_correlation, shuffled_places
 from headscope.text.corpus import as_corpus
 from headscope.types import ROLES
+from headscope_papers.reproduce import kobayashi2020
+from headscope_papers.reproduce.kobayashi.lengths import FetchedLengths, rank_correlation, shuffled_places
 
 TEXTS = ["The cat sat on the mat. It was red, and the dog saw it.", "A dog! The blue house. The cat."] * 3
 LENGTHS = [9, 5, 12]

@@ -6,13 +6,7 @@ import numpy as np
 import pytest
 import torch
 from matplotlib import pyplot
-from tests.helpers.atlases import atlas_of
-from tests.helpers.relations import made_up
-from tests.helpers.tasks import headed, questions_file
-from tests.helpers.tiny import tiny
-from tests.helpers.treebanks import as_file, random_sentences
-from tests.helpers.two_models import moved
-from tests.reproduce.kovaleva.material import (
+from papers.tests.reproduce.kovaleva.material import (
     ours,
     published,
     rows_of,
@@ -20,15 +14,21 @@ from tests.reproduce.kovaleva.material import (
     with_disabled,
     with_roles,
 )
+from tests.helpers.atlases import atlas_of
+from tests.helpers.relations import made_up
+from tests.helpers.tasks import headed, questions_file
+from tests.helpers.tiny import tiny
+from tests.helpers.treebanks import as_file, random_sentences
+from tests.helpers.two_models import moved
 
 import headscope as hs
 from headscope.errors import OptionError
 from headscope.kinds.patterns import PATTERNS, PatternClassifier
 from headscope.pages.seen import observe
-from headscope.reproduce.kovaleva.patterns import MAP_TEXTS
-from headscope.reproduce.kovaleva2019 import kovaleva2019
-from headscope.reproduce.study import TaskFiles
-from headscope.reproduce.table import Reproduction
+from headscope_papers.reproduce.kovaleva.patterns import MAP_TEXTS
+from headscope_papers.reproduce.kovaleva2019 import kovaleva2019
+from headscope_papers.reproduce.study import TaskFiles
+from headscope_papers.reproduce.table import Reproduction
 
 PAIRS = [("the cat sat", "a dog saw it"), ("it was red", "the mat"), ("the dog sat on it", "a red cat")] * 2
 

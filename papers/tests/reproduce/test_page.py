@@ -9,7 +9,7 @@ from tests.helpers.atlases import random_atlas
 from tests.report.test_page import Reader
 
 from headscope.errors import OptionError
-from headscope.reproduce import (
+from headscope_papers.reproduce import (
     Drawing,
     Figure,
     Grid,

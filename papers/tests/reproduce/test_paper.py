@@ -2,9 +2,9 @@
 
 import pytest
 
-from headscope.reproduce import Figure, Origin, Verdict
-from headscope.reproduce.paper import published
-from headscope.reproduce.verdicts import RULES
+from headscope_papers.reproduce import Figure, Origin, Verdict
+from headscope_papers.reproduce.paper import published
+from headscope_papers.reproduce.verdicts import RULES
 
 PAPERS = ("clark2019", "kovaleva2019", "vig2019", "guan2020")
 OURS = Origin("tiny", "texts")

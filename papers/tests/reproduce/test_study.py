@@ -6,7 +6,7 @@ from tests.helpers.tiny import tiny
 
 import headscope as hs
 from headscope.errors import HeadscopeError, OptionError
-from headscope.reproduce.study import TaskFiles, placed
+from headscope_papers.reproduce.study import TaskFiles, placed
 
 
 @pytest.fixture

@@ -3,9 +3,9 @@ from dataclasses import replace
 
 from tests.helpers.atlases import random_atlas
 
-from headscope.reproduce import Figure, Origin, Reproduction, Row, Section
-from headscope.reproduce.paper import difference_note
-from headscope.reproduce.table import Drawing, Verdict
+from headscope_papers.reproduce import Figure, Origin, Reproduction, Row, Section
+from headscope_papers.reproduce.paper import difference_note
+from headscope_papers.reproduce.table import Drawing, Verdict
 
 VERDICT = Verdict("same", "a head beats an offset")
 SECTION = Section(

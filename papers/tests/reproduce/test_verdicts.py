@@ -1,7 +1,7 @@
 import pytest
 
-from headscope.reproduce.table import Figure
-from headscope.reproduce.verdicts import does_not_exceed, exceeds, falls_below, holds, within
+from headscope_papers.reproduce.table import Figure
+from headscope_papers.reproduce.verdicts import does_not_exceed, exceeds, falls_below, holds, within
 
 HEAD, OFFSET = Figure(0.9, 0.85, 0.95), Figure(0.5, 0.45, 0.55)
 

@@ -12,10 +12,10 @@ from tests.helpers.tiny import tiny
 
 import headscope as hs
 from headscope.errors import HeadscopeWarning, OptionError
-from headscope.reproduce import Figure, Reproduction, Row
-from headscope.reproduce.vig2019 import PUBLISHED, best_head, vig2019
 from headscope.text.corpus import Corpus, as_corpus
 from headscope.types import HeadId, LabelledArray
+from headscope_papers.reproduce import Figure, Reproduction, Row
+from headscope_papers.reproduce.vig2019 import PUBLISHED, best_head, vig2019
 
 ITEMS = {
     *(f"pattern {number}" for number in range(1, 7)),

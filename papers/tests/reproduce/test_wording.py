@@ -1,8 +1,8 @@
 """Figures and verdicts in words."""
 
-from headscope.reproduce import Figure, Origin, Row, Section, Verdict
-from headscope.reproduce import wording as words
-from headscope.reproduce.table import Agreement
+from headscope_papers.reproduce import Figure, Origin, Row, Section, Verdict
+from headscope_papers.reproduce import wording as words
+from headscope_papers.reproduce.table import Agreement
 
 
 def row(quantity: str, agreement: Agreement | None, finding: str = "a head beats an offset") -> Row:

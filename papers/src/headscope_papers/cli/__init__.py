@@ -1,1 +1,1 @@
-"""`headscope reproduce`: a paper's figures with ours beside them."""
+"""The commands that headscope-papers adds: `headscope reproduce` and `headscope probe parser`."""

@@ -11,10 +11,10 @@ from typing import Annotated, Any
 import typer
 
 from headscope.cli import usage
-from headscope.cli.commands.reproduce.run import run
 from headscope.cli.options import ENGINE, Common, Kinds, argument, described_options, parse_task, with_common
 from headscope.data import beside
 from headscope.registry import BUILT_IN
+from headscope_papers.cli.run import run
 
 ModelOrAtlas = Annotated[
     str,

@@ -13,7 +13,7 @@ from headscope.errors import OptionError
 
 if TYPE_CHECKING:
     from headscope.cli.page import Page
-    from headscope.reproduce import Material, Reproduction
+    from headscope_papers.reproduce import Material, Reproduction
 
 PAGES = {".html": REPORT, ".md": MARKDOWN}
 """What a page of each ending may replace."""
@@ -78,7 +78,7 @@ class Comparison:
     def material(self, tasks: Sequence[str], options: Mapping[str, Any]) -> "Material":
         """The data, read; each task with its files: one task takes them all, several take one each, in order."""
         # Loads torch, which is too slow for --help.
-        from headscope.reproduce.study import Material, TaskFiles
+        from headscope_papers.reproduce.study import Material, TaskFiles
 
         files = list(self.files.get("data", ()))
         if bool(tasks) != bool(files):
@@ -104,7 +104,7 @@ class Comparison:
 
     def results(self, data: "Material") -> "list[Reproduction]":
         """Every paper that was asked for beside the models."""
-        from headscope.reproduce.everything import PAPERS, reproduce_all
+        from headscope_papers.reproduce.everything import PAPERS, reproduce_all
 
         load: Callable[[str], Any] = hs.open if self.is_atlas else self.common.load
         paper = next((paper for paper in PAPERS if paper.name == self.paper), None)
@@ -140,13 +140,13 @@ def run(paper: str, model: str, *, common: Common, **options: Any) -> None:
         for path, atlas in kept.items():
             atlas.save(path)
         if comparison.page is not None:
-            from headscope.reproduce import write_page
+            from headscope_papers.reproduce import write_page
 
             with house.status(f"writing {comparison.page}"):
                 write_page(results, comparison.page)
     others, page = [*map(str, kept)][1:], comparison.page and str(comparison.page)
     # Loads torch, which is too slow for --help.
-    from headscope.cli.commands.reproduce.show import print_papers, print_reproduction
+    from headscope_papers.cli.show import print_papers, print_reproduction
 
     def facts(results: "Sequence[Reproduction]") -> dict[str, Any]:
         told = {"papers": [result.facts() for result in results]} if paper == "all" else results[0].facts()

@@ -8,8 +8,8 @@ from rich.console import Console
 from headscope.cli.console import print_wrapped
 from headscope.cli.page import Page
 from headscope.cli.tables.text import blocks, print_table
-from headscope.reproduce import Grid, Reproduction, Section
-from headscope.reproduce import wording as words
+from headscope_papers.reproduce import Grid, Reproduction, Section
+from headscope_papers.reproduce import wording as words
 
 GAP = 2
 

@@ -12,12 +12,12 @@ from torch import Tensor
 
 from headscope.accumulator import Counted
 from headscope.errors import OutputError
-from headscope.probes.parser.data import Batch
 from headscope.probes.words import word_attention
 from headscope.run.one_pass import in_chunks, run_pass
 from headscope.run.watch import Watch
 from headscope.text.encode import EncodedInput
 from headscope.types import AttentionBatch, HeadGrid, StackName
+from headscope_papers.parser.data import Batch
 
 CACHE_LIMIT = 4 << 30
 """Bytes of attention that are kept on disk unless told otherwise."""

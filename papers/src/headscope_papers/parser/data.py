@@ -10,13 +10,13 @@ from torch import Tensor
 
 from headscope.probes import observe
 from headscope.probes.observe import Pass
-from headscope.probes.parser.lexicon import NO_WORD, Lexicon, Pieces
 from headscope.run.options import BatchSize
 from headscope.text.annotated.treebank import ROOT, ParsedSentence
 from headscope.text.batching import by_length
 from headscope.text.encode import EncodedInput, EncodedText, Shown, TextEncoder
 from headscope.text.skipped import Skipped
 from headscope.types import StackName, padded
+from headscope_papers.parser.lexicon import NO_WORD, Lexicon, Pieces
 
 BATCH_TOKENS = 1024
 """How much goes into a batch: a training step, so it depends on neither the device nor the architecture."""

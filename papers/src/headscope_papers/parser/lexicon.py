@@ -13,8 +13,8 @@ from torch import Tensor
 from headscope.errors import ModelError
 from headscope.models import Model
 from headscope.text.files import check_file
-from headscope.text.formats.vectors import read_vectors, spellings
 from headscope.text.skipped import Skipped
+from headscope_papers.vectors import read_vectors, spellings
 
 Pieces = tuple[int, ...]
 """The tokens a word is made of."""

@@ -8,27 +8,27 @@ from typing import Any, ClassVar, Self
 from torch import Tensor
 
 from headscope.errors import OptionError, TextError
-from headscope.facts.description import PROBES, Description
+from headscope.facts.description import Description
 from headscope.models import Model, ModelName, loaded
 from headscope.probes.halves import SCORE, SELECT, Turns
 from headscope.probes.means import CaseMeans
 from headscope.probes.observe import Observer
-from headscope.probes.parser.attention import CACHE_LIMIT, MapCache, StoredMaps, WordMaps, moment
-from headscope.probes.parser.data import Account, Batch, Batcher, running_words
-from headscope.probes.parser.lexicon import FileLexicon, Lexicon, ModelLexicon
-from headscope.probes.parser.result import DESCRIPTION, ParserScore, count
-from headscope.probes.parser.scorers import (
+from headscope.run.options import BatchSize, check_batch_size
+from headscope.run.progress import RunProgress, progress_bar
+from headscope.text.annotated.treebank import ROOT, ParsedSentence, Treebank
+from headscope.types import HeadGrid, StackName, WeighedBy
+from headscope_papers.parser.attention import CACHE_LIMIT, MapCache, StoredMaps, WordMaps, moment
+from headscope_papers.parser.data import Account, Batch, Batcher, running_words
+from headscope_papers.parser.lexicon import FileLexicon, Lexicon, ModelLexicon
+from headscope_papers.parser.result import DESCRIPTION, ParserScore, count
+from headscope_papers.parser.scorers import (
     AttentionScorer,
     AttentionWordsScorer,
     DistanceWordsScorer,
     Scorer,
     even_mixing,
 )
-from headscope.probes.parser.training import Learner, Lot, train
-from headscope.run.options import BatchSize, check_batch_size
-from headscope.run.progress import RunProgress, progress_bar
-from headscope.text.annotated.treebank import ROOT, ParsedSentence, Treebank
-from headscope.types import HeadGrid, StackName, WeighedBy
+from headscope_papers.parser.training import Learner, Lot, train
 
 MAX_EPOCHS, PATIENCE = 30, 3
 HELD_OUT_EVERY = 10
@@ -191,7 +191,6 @@ def nothing_to_score(name: str) -> TextError:
     )
 
 
-@PROBES.register("parser")
 @dataclass(kw_only=True, eq=False)
 class ParserProbe(Options):
     """Learns to tell every word's syntactic head from attention alone (Clark et al. 2019, section 5).

@@ -12,15 +12,15 @@ from torch import Tensor
 from headscope.atlas import Results
 from headscope.facts.description import described_in
 from headscope.probes.means import CaseMeans
-from headscope.probes.parser.data import Batch
-from headscope.probes.parser.scorers import AttentionScorer
-from headscope.probes.parser.training import Learner
 from headscope.probes.result import ProbeResult, Row, sampling_columns
 from headscope.stats.documents import Sampling
 from headscope.stats.intervals import share_interval
 from headscope.text.annotated.treebank import ROOT
 from headscope.text.skipped import Skipped
 from headscope.types import HeadGrid, LabelledArray
+from headscope_papers.parser.data import Batch
+from headscope_papers.parser.scorers import AttentionScorer
+from headscope_papers.parser.training import Learner
 
 PARSERS = (
     "attention",

@@ -11,9 +11,14 @@ from headscope.models import ModelName, loaded
 from headscope.models.untrained import untrained
 from headscope.probes.means import CaseMeans
 from headscope.probes.observe import Pass
-from headscope.probes.parser.attention import CACHE_LIMIT
-from headscope.probes.parser.data import Account, Batch, running_words
-from headscope.probes.parser.probe import (
+from headscope.probes.pointing.dependency import OFFSETS
+from headscope.run.options import BatchSize
+from headscope.run.provenance import Source
+from headscope.text.annotated.treebank import Treebank
+from headscope.types import StackName, WeighedBy, weigh_option
+from headscope_papers.parser.attention import CACHE_LIMIT
+from headscope_papers.parser.data import Account, Batch, running_words
+from headscope_papers.parser.probe import (
     MAX_EPOCHS,
     MODEL_VECTORS,
     PATIENCE,
@@ -24,12 +29,7 @@ from headscope.probes.parser.probe import (
     Vectors,
     nothing_to_score,
 )
-from headscope.probes.parser.result import PARSERS, RIGHT_BRANCHING, ParserResult, ParserScore, count
-from headscope.probes.pointing.dependency import OFFSETS
-from headscope.run.options import BatchSize
-from headscope.run.provenance import Source
-from headscope.text.annotated.treebank import Treebank
-from headscope.types import StackName, WeighedBy, weigh_option
+from headscope_papers.parser.result import PARSERS, RIGHT_BRANCHING, ParserResult, ParserScore, count
 
 PLANS = (
     Plan("attention", "model", words=False),

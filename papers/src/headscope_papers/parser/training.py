@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from headscope.probes.parser.attention import StoredMaps
-from headscope.probes.parser.data import Batch
-from headscope.probes.parser.scorers import Scene, Scorer
 from headscope.run.progress import RunProgress, progress_bar
+from headscope_papers.parser.attention import StoredMaps
+from headscope_papers.parser.data import Batch
+from headscope_papers.parser.scorers import Scene, Scorer
 
 EPOCH_STEPS = 100
 """An epoch has so many steps at least."""

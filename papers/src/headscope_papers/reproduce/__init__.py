@@ -1,13 +1,13 @@
 """Published figures with ours beside them, each saying which model and data it comes from."""
 
-from headscope.reproduce.clark2019 import clark2019
-from headscope.reproduce.everything import reproduce_all
-from headscope.reproduce.guan2020 import guan2020
-from headscope.reproduce.kobayashi2020 import kobayashi2020
-from headscope.reproduce.kovaleva2019 import kovaleva2019
-from headscope.reproduce.page import write_page
-from headscope.reproduce.study import Material
-from headscope.reproduce.table import (
+from headscope_papers.reproduce.clark2019 import clark2019
+from headscope_papers.reproduce.everything import reproduce_all
+from headscope_papers.reproduce.guan2020 import guan2020
+from headscope_papers.reproduce.kobayashi2020 import kobayashi2020
+from headscope_papers.reproduce.kovaleva2019 import kovaleva2019
+from headscope_papers.reproduce.page import write_page
+from headscope_papers.reproduce.study import Material
+from headscope_papers.reproduce.table import (
     Drawing,
     Figure,
     Grid,
@@ -17,7 +17,7 @@ from headscope.reproduce.table import (
     Section,
     Verdict,
 )
-from headscope.reproduce.vig2019 import vig2019
+from headscope_papers.reproduce.vig2019 import vig2019
 
 __all__ = [
     "Drawing",

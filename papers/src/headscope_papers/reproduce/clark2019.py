@@ -7,14 +7,15 @@ from typing import Any
 
 from headscope.atlas import Atlas
 from headscope.models import Model
-from headscope.probes import CoreferenceProbe, DependencyProbe, parser_table
-from headscope.reproduce.clark import probes, surface
-from headscope.reproduce.paper import PublishedSection
-from headscope.reproduce.study import BatchSize, Material, ModelOrAtlas, Paper, Study
-from headscope.reproduce.table import Reproduction, Section
+from headscope.probes import CoreferenceProbe, DependencyProbe
 from headscope.text.annotated.coreference import CoreferenceCorpus
 from headscope.text.annotated.treebank import Treebank
 from headscope.text.corpus import Corpus
+from headscope_papers.parser.table import parser_table
+from headscope_papers.reproduce.clark import probes, surface
+from headscope_papers.reproduce.paper import PublishedSection
+from headscope_papers.reproduce.study import BatchSize, Material, ModelOrAtlas, Paper, Study
+from headscope_papers.reproduce.table import Reproduction, Section
 
 
 def clark2019(

@@ -10,14 +10,21 @@ from headscope.atlas import Atlas
 from headscope.data import sample_path
 from headscope.errors import HeadscopeWarning, OptionError
 from headscope.measures import MEASURES
-from headscope.reproduce.clark2019 import CLARK
-from headscope.reproduce.guan2020 import GUAN
-from headscope.reproduce.kobayashi2020 import KOBAYASHI
-from headscope.reproduce.kovaleva2019 import KOVALEVA
-from headscope.reproduce.study import BatchSize, Material, ModelOrAtlas, Study, all_loaded, ready_atlases
-from headscope.reproduce.table import Reproduction
-from headscope.reproduce.vig2019 import VIG
 from headscope.text import read_coreference, read_roles, read_text, read_treebank
+from headscope_papers.reproduce.clark2019 import CLARK
+from headscope_papers.reproduce.guan2020 import GUAN
+from headscope_papers.reproduce.kobayashi2020 import KOBAYASHI
+from headscope_papers.reproduce.kovaleva2019 import KOVALEVA
+from headscope_papers.reproduce.study import (
+    BatchSize,
+    Material,
+    ModelOrAtlas,
+    Study,
+    all_loaded,
+    ready_atlases,
+)
+from headscope_papers.reproduce.table import Reproduction
+from headscope_papers.reproduce.vig2019 import VIG
 
 PAPERS = (CLARK, KOVALEVA, VIG, GUAN, KOBAYASHI)
 

@@ -22,12 +22,20 @@ from headscope.kinds.kinds import PUBLISHED_SHARES, HeadKinds, head_types
 from headscope.kinds.map import FEWEST_HEADS
 from headscope.kinds.stability import REPEATS, ROUNDS
 from headscope.models import Model
-from headscope.reproduce import ours as read
-from headscope.reproduce.guan.effects import effects, masks, swept, with_effects
-from headscope.reproduce.paper import PublishedSection, published
-from headscope.reproduce.study import AnyTasks, BatchSize, Material, ModelOrAtlas, Paper, Study, as_tasks
-from headscope.reproduce.table import Drawing, Figure, Grid, Origin, Reproduction, Row, Section
 from headscope.text.corpus import Corpus
+from headscope_papers.reproduce import ours as read
+from headscope_papers.reproduce.guan.effects import effects, masks, swept, with_effects
+from headscope_papers.reproduce.paper import PublishedSection, published
+from headscope_papers.reproduce.study import (
+    AnyTasks,
+    BatchSize,
+    Material,
+    ModelOrAtlas,
+    Paper,
+    Study,
+    as_tasks,
+)
+from headscope_papers.reproduce.table import Drawing, Figure, Grid, Origin, Reproduction, Row, Section
 
 PUBLISHED = published("guan2020")
 FEATURES, EXAMPLES = "distance_features", "example_map"

@@ -10,13 +10,13 @@ from headscope.capture import Carrier, surveyed
 from headscope.errors import CaptureError, OptionError
 from headscope.facts.vocabulary import key_name, role_name
 from headscope.models import Model
-from headscope.reproduce import ours as read
-from headscope.reproduce.kobayashi.lengths import FetchedLengths
-from headscope.reproduce.paper import PublishedSection, published
-from headscope.reproduce.study import BatchSize, Material, ModelOrAtlas, Paper, Study
-from headscope.reproduce.table import Figure, Reproduction, Row, Section
 from headscope.run.local import analyze
 from headscope.text.corpus import Corpus
+from headscope_papers.reproduce import ours as read
+from headscope_papers.reproduce.kobayashi.lengths import FetchedLengths
+from headscope_papers.reproduce.paper import PublishedSection, published
+from headscope_papers.reproduce.study import BatchSize, Material, ModelOrAtlas, Paper, Study
+from headscope_papers.reproduce.table import Figure, Reproduction, Row, Section
 
 PUBLISHED = published("kobayashi2020")
 MEASURE = "role_attention"

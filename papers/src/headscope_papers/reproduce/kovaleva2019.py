@@ -8,16 +8,24 @@ from headscope.comparison import compare
 from headscope.models import Model
 from headscope.probes import FeaturesProbe, RelationsProbe
 from headscope.probes.patterns import find_patterns
-from headscope.reproduce.kovaleva import patterns
-from headscope.reproduce.kovaleva.disabled import disable, disabled
-from headscope.reproduce.kovaleva.fine_tuning import change, cls_query, features
-from headscope.reproduce.kovaleva.roles import roles as role_heads
-from headscope.reproduce.paper import PublishedSection, published
-from headscope.reproduce.study import AnyTasks, BatchSize, Material, ModelOrAtlas, Paper, Study, as_tasks
-from headscope.reproduce.table import Reproduction, Section
 from headscope.text.annotated.roles import RoleCorpus
 from headscope.text.annotated.treebank import Treebank
 from headscope.text.corpus import Corpus
+from headscope_papers.reproduce.kovaleva import patterns
+from headscope_papers.reproduce.kovaleva.disabled import disable, disabled
+from headscope_papers.reproduce.kovaleva.fine_tuning import change, cls_query, features
+from headscope_papers.reproduce.kovaleva.roles import roles as role_heads
+from headscope_papers.reproduce.paper import PublishedSection, published
+from headscope_papers.reproduce.study import (
+    AnyTasks,
+    BatchSize,
+    Material,
+    ModelOrAtlas,
+    Paper,
+    Study,
+    as_tasks,
+)
+from headscope_papers.reproduce.table import Reproduction, Section
 
 
 def kovaleva2019(

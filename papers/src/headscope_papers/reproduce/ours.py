@@ -8,10 +8,10 @@ import numpy as np
 from headscope.atlas import Atlas
 from headscope.facts.slices import HeadValues, known_values
 from headscope.facts.wording import count
-from headscope.reproduce.paper import size
-from headscope.reproduce.table import Figure, Origin
 from headscope.stats.intervals import mean_interval
 from headscope.types import HeadId
+from headscope_papers.reproduce.paper import size
+from headscope_papers.reproduce.table import Figure, Origin
 
 
 def model_name(atlas: Atlas) -> str:

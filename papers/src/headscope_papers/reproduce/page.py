@@ -12,8 +12,8 @@ from headscope.report.document import document
 from headscope.report.pictures import Picture, picture
 from headscope.report.section import Chapter, Table
 from headscope.report.section import Section as Told
-from headscope.reproduce import wording as words
-from headscope.reproduce.table import Drawing, Grid, Reproduction, Section
+from headscope_papers.reproduce import wording as words
+from headscope_papers.reproduce.table import Drawing, Grid, Reproduction, Section
 
 TITLE = "Published figures and ours"
 ENDINGS = (".html", ".md")

@@ -18,8 +18,8 @@ from headscope.errors import OptionError
 from headscope.facts.description import from_data
 from headscope.figures import head_grid
 from headscope.figures.grid import grid_size
-from headscope.reproduce.table import Drawing, Figure, Grid, Origin, Reproduction, Row, Section, Unit
-from headscope.reproduce.verdicts import RULES, holds
+from headscope_papers.reproduce.table import Drawing, Figure, Grid, Origin, Reproduction, Row, Section, Unit
+from headscope_papers.reproduce.verdicts import RULES, holds
 
 
 @dataclass(frozen=True)
@@ -207,7 +207,9 @@ class Published:
 @cache
 def published(name: str) -> Published:
     """What the file of a paper says."""
-    text = files("headscope.reproduce").joinpath("published", f"{name}.toml").read_text(encoding="utf-8")
+    text = (
+        files("headscope_papers.reproduce").joinpath("published", f"{name}.toml").read_text(encoding="utf-8")
+    )
     contents = tomllib.loads(text)
     model = str(contents.pop("model"))
     return Published(

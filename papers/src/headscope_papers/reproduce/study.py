@@ -13,7 +13,6 @@ from headscope.atlas import Atlas, open_atlas
 from headscope.errors import ModelError, OptionError, TextError
 from headscope.measures import MEASURES
 from headscope.models import Model, loaded
-from headscope.reproduce.table import Reproduction
 from headscope.run.local import analyze
 from headscope.tasks import Task, task_for, with_head
 from headscope.tasks.base import TASKS
@@ -21,6 +20,7 @@ from headscope.text.annotated.coreference import CoreferenceCorpus
 from headscope.text.annotated.roles import RoleCorpus
 from headscope.text.annotated.treebank import Treebank
 from headscope.text.corpus import Corpus
+from headscope_papers.reproduce.table import Reproduction
 
 ModelOrAtlas = Model | Atlas | str | os.PathLike[str]
 BatchSize = int | Literal["auto"]

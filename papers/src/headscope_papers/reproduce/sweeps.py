@@ -8,8 +8,8 @@ from typing import Any
 from headscope.ablation import Ablations
 from headscope.atlas import Atlas
 from headscope.facts.analyses.sweeps import ABLATION, MetricFacts, SweepFacts
-from headscope.reproduce.ours import model_of, probe_facts
-from headscope.reproduce.table import Figure, Origin, Unit
+from headscope_papers.reproduce.ours import model_of, probe_facts
+from headscope_papers.reproduce.table import Figure, Origin, Unit
 
 UNIFORM = "ablation_uniform"
 """Where a second sweep of kinds is kept: an atlas has one sweep of each kind."""

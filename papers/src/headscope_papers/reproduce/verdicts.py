@@ -7,7 +7,7 @@ share exceeds another. Where our interval allows the finding and its opposite, t
 from collections.abc import Callable
 from typing import Any
 
-from headscope.reproduce.table import Figure, Verdict
+from headscope_papers.reproduce.table import Figure, Verdict
 
 
 def exceeds(ours: Figure | None, baseline: Figure | float | None, finding: str) -> Verdict | None:

@@ -15,12 +15,12 @@ from headscope.facts.slices import head_values
 from headscope.facts.vocabulary import slice_title
 from headscope.figures.texts.views import head_view_size, model_view_size
 from headscope.models import Model
-from headscope.reproduce import ours as read
-from headscope.reproduce.paper import PublishedSection, published
-from headscope.reproduce.study import BatchSize, Material, ModelOrAtlas, Paper, Study
-from headscope.reproduce.table import Drawing, Figure, Reproduction, Row, Section
 from headscope.text.corpus import Corpus
 from headscope.types import HeadId
+from headscope_papers.reproduce import ours as read
+from headscope_papers.reproduce.paper import PublishedSection, published
+from headscope_papers.reproduce.study import BatchSize, Material, ModelOrAtlas, Paper, Study
+from headscope_papers.reproduce.table import Drawing, Figure, Reproduction, Row, Section
 
 PUBLISHED = published("vig2019")
 FEW = 4

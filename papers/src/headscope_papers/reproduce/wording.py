@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from headscope.facts.wording import count
-from headscope.reproduce.table import Agreement, Figure, Origin, Reproduction, Row, Section
+from headscope_papers.reproduce.table import Agreement, Figure, Origin, Reproduction, Row, Section
 
 _WRITTEN: dict[str, Callable[[float], str]] = {
     "share": lambda value: f"{100 * value:.1f} %",

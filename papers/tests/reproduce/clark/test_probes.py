@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from papers.tests.reproduce.rows import draw_all, ours_of, rows_of, verdict_of
 from tests.helpers.atlases import (
     DEPENDENCY_ROWS,
     dependency_row,
@@ -12,11 +13,10 @@ from tests.helpers.atlases import (
     random_atlas,
     with_dependency,
 )
-from tests.reproduce.rows import draw_all, ours_of, rows_of, verdict_of
 
 import headscope as hs
-from headscope.reproduce import Verdict, clark2019
 from headscope.types import HeadId
+from headscope_papers.reproduce import Verdict, clark2019
 
 
 def with_tables(**tables: list[dict[str, Any]]) -> hs.Atlas:

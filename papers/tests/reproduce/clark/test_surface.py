@@ -2,17 +2,17 @@
 
 import numpy as np
 import pytest
+from papers.tests.reproduce.rows import draw_all, ours_of, rows_of, verdict_of
 from scipy import stats
 from tests.helpers.atlases import atlas_of, empty_atlas, head_distance, per_head, probe_facts, random_atlas
 from tests.helpers.tasks import headed
 from tests.helpers.tiny import tiny
-from tests.reproduce.rows import draw_all, ours_of, rows_of, verdict_of
 
 import headscope as hs
 from headscope.importance import KEY_ROLES
-from headscope.reproduce import clark2019
 from headscope.text.corpus import as_corpus
 from headscope.types import LabelledArray
+from headscope_papers.reproduce import clark2019
 
 T_64, T_30 = stats.t.ppf(0.975, [63, 29])
 """Standard errors to either end of a 95 % interval: of an analysis of 64 texts, and of a probe that read 30."""

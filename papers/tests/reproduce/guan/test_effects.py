@@ -2,15 +2,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from papers.tests.reproduce.sweeps import facts, row, with_sweeps
 from tests.helpers.atlases import empty_atlas
 from tests.helpers.tasks import headed, questions_file
 from tests.helpers.tiny import tiny
-from tests.reproduce.sweeps import facts, row, with_sweeps
 
 import headscope as hs
 from headscope.errors import OptionError
-from headscope.reproduce import Figure, Reproduction, Row, Section, guan2020
 from headscope.types import HeadId
+from headscope_papers.reproduce import Figure, Reproduction, Row, Section, guan2020
 
 WITHIN, BETWEEN = "no attention within sentences", "no attention between sentences"
 TYPES = {"dense": 5, "diagonal": 3, "near": 1}
@@ -160,7 +160,7 @@ def test_the_costliest_kind_is_compared_by_where_it_looks(monkeypatch: pytest.Mo
         return agreement(rows, name)
 
     assert found({"near": -20.0, "dense": -4.0}) == "unclear"  # the atlas has no kinds to look up
-    monkeypatch.setattr("headscope.reproduce.guan.effects._local", lambda sweep: local)
+    monkeypatch.setattr("headscope_papers.reproduce.guan.effects._local", lambda sweep: local)
     assert found({"near": -20.0, "dense": -4.0, "diagonal": -3.0}) == "same"
     assert found({"near": -4.0, "dense": -20.0, "diagonal": -19.5}) == "different"
     assert found({"near": -20.0, "dense": -19.0}) == "unclear"
@@ -177,7 +177,7 @@ def test_a_kind_that_looks_nearby_needs_attention_within_sentences(monkeypatch: 
 
     assert name not in found(-20.0, -4.0)  # the atlas has no kinds to look up
     local = {"dense": False, "diagonal": False, "near": True}
-    monkeypatch.setattr("headscope.reproduce.guan.effects._local", lambda sweep: local)
+    monkeypatch.setattr("headscope_papers.reproduce.guan.effects._local", lambda sweep: local)
     row = found(-20.0, -4.0)[name]
     assert row.published == Figure(-0.6439, detail="diagonal")
     assert row.ours == Figure(-0.2, -0.21, -0.19, "near")

@@ -3,13 +3,13 @@
 from typing import Any
 
 import numpy as np
+from papers.tests.reproduce.sweeps import facts, row, with_sweeps
 from tests.helpers.atlases import empty_atlas, probe_facts
-from tests.reproduce.sweeps import facts, row, with_sweeps
 
 import headscope as hs
 from headscope.probes.features.classes import FEATURES
-from headscope.reproduce.table import Figure, Reproduction, Row
 from headscope.types import LabelledArray
+from headscope_papers.reproduce.table import Figure, Reproduction, Row
 
 
 def rows_of(result: Reproduction, key: str) -> dict[str, Row]:

@@ -2,9 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy import stats
-from tests.helpers.atlases import empty_atlas
-from tests.reproduce.kovaleva.material import (
+from papers.tests.reproduce.kovaleva.material import (
     labelled,
     ours,
     published,
@@ -15,10 +13,12 @@ from tests.reproduce.kovaleva.material import (
     with_features,
     with_roles,
 )
-from tests.reproduce.sweeps import facts, row, with_sweeps
+from papers.tests.reproduce.sweeps import facts, row, with_sweeps
+from scipy import stats
+from tests.helpers.atlases import empty_atlas
 
-from headscope.reproduce.kovaleva2019 import kovaleva2019
-from headscope.reproduce.table import Figure
+from headscope_papers.reproduce.kovaleva2019 import kovaleva2019
+from headscope_papers.reproduce.table import Figure
 
 T_120 = stats.t.ppf(0.975, 119)
 """Standard errors to either end of a 95 % interval of a probe that read 120 texts."""

@@ -10,10 +10,10 @@ from headscope import figures
 from headscope.atlas import Atlas, Example
 from headscope.facts.wording import capital
 from headscope.figures.texts.arcs import TITLE_ROOM, arcs_size
-from headscope.reproduce import ours as read
-from headscope.reproduce.clark.surface import CLARK
-from headscope.reproduce.paper import PublishedSection
-from headscope.reproduce.table import Drawing, Figure, Origin, Row, Section
+from headscope_papers.reproduce import ours as read
+from headscope_papers.reproduce.clark.surface import CLARK
+from headscope_papers.reproduce.paper import PublishedSection
+from headscope_papers.reproduce.table import Drawing, Figure, Origin, Row, Section
 
 STANFORD_ONLY = frozenset({"pobj", "dobj", "prep"})
 """Relations by which a treebank with Stanford dependencies is told."""

@@ -17,11 +17,11 @@ from headscope.facts.wording import count
 from headscope.figures.texts.maps import example_maps_size
 from headscope.importance import gradient_importance
 from headscope.kinds.likeness import Likeness
-from headscope.reproduce import ours as read
-from headscope.reproduce.paper import PublishedSection, published
-from headscope.reproduce.study import Study
-from headscope.reproduce.table import Figure, Origin, Row, Section
 from headscope.tasks import LanguageModelling, MaskedLanguageModelling, NextToken, with_head
+from headscope_papers.reproduce import ours as read
+from headscope_papers.reproduce.paper import PublishedSection, published
+from headscope_papers.reproduce.study import Study
+from headscope_papers.reproduce.table import Figure, Origin, Row, Section
 
 CLARK = published("clark2019")
 DISTANCE = "head_distance"

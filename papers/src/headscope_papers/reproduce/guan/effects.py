@@ -14,12 +14,12 @@ from headscope.facts.analyses.sweeps import random_set
 from headscope.facts.wording import count
 from headscope.kinds.kind_names import MOST, group_shares
 from headscope.models import Model
-from headscope.reproduce.paper import PublishedSection, published
-from headscope.reproduce.study import Study
-from headscope.reproduce.sweeps import UNIFORM, Sweep, SweepRow, beside, sweep_in
-from headscope.reproduce.table import Figure, Row, Section
-from headscope.reproduce.verdicts import falls_below
 from headscope.tasks import Task, with_head
+from headscope_papers.reproduce.paper import PublishedSection, published
+from headscope_papers.reproduce.study import Study
+from headscope_papers.reproduce.sweeps import UNIFORM, Sweep, SweepRow, beside, sweep_in
+from headscope_papers.reproduce.table import Figure, Row, Section
+from headscope_papers.reproduce.verdicts import falls_below
 
 GUAN = published("guan2020")
 TYPES: Final = "types"

@@ -11,12 +11,12 @@ from headscope.atlas import Atlas
 from headscope.figures import ablation_grid, layer_changes
 from headscope.figures.grid import grid_size
 from headscope.models import Model
-from headscope.reproduce.ours import joined
-from headscope.reproduce.paper import PublishedSection
-from headscope.reproduce.study import Study
-from headscope.reproduce.sweeps import Sweep, SweepRow, sweep_in
-from headscope.reproduce.table import Drawing, Figure, Row, Section
 from headscope.tasks import Task
+from headscope_papers.reproduce.ours import joined
+from headscope_papers.reproduce.paper import PublishedSection
+from headscope_papers.reproduce.study import Study
+from headscope_papers.reproduce.sweeps import Sweep, SweepRow, sweep_in
+from headscope_papers.reproduce.table import Drawing, Figure, Row, Section
 
 Kind = Literal["heads", "layers"]
 

@@ -16,9 +16,9 @@ from headscope.figures import change_by_layer, cls_attention
 from headscope.figures.grid import round_share
 from headscope.probes.features.classes import FEATURES
 from headscope.probes.features.result import AGAINST, CLS_QUERY
-from headscope.reproduce import ours as read
-from headscope.reproduce.paper import PublishedSection
-from headscope.reproduce.table import Drawing, Figure, Origin, Row, Section
+from headscope_papers.reproduce import ours as read
+from headscope_papers.reproduce.paper import PublishedSection
+from headscope_papers.reproduce.table import Drawing, Figure, Origin, Row, Section
 
 LAST = 2
 """How many of the last layers change most by fine-tuning, in all tasks but QQP."""

@@ -17,13 +17,13 @@ from headscope.kinds.patterns import PATTERNS, PatternClassifier
 from headscope.models import Model
 from headscope.pages.seen import observe
 from headscope.probes.patterns import PatternsResult
-from headscope.reproduce import ours as read
-from headscope.reproduce.paper import PublishedSection
-from headscope.reproduce.table import Figure, Origin, Section
 from headscope.run.watch import Watch
 from headscope.text.corpus import Corpus
 from headscope.text.segments import segments
 from headscope.types import Coords, HeadId, LabelledArray
+from headscope_papers.reproduce import ours as read
+from headscope_papers.reproduce.paper import PublishedSection
+from headscope_papers.reproduce.table import Figure, Origin, Section
 
 BY_TASK = "patterns_by_task"
 """The probe that shares on further data sets are kept under, as rows: an atlas has the arrays of one data set."""

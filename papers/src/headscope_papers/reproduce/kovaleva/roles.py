@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from headscope.atlas import Atlas
-from headscope.reproduce import ours as read
-from headscope.reproduce.paper import PublishedSection
-from headscope.reproduce.table import Figure, Row, Section
 from headscope.stats.intervals import student
 from headscope.types import Array
+from headscope_papers.reproduce import ours as read
+from headscope_papers.reproduce.paper import PublishedSection
+from headscope_papers.reproduce.table import Figure, Row, Section
 
 _WAYS = {"predicate_to_argument": "to the role", "argument_to_predicate": "to the predicate"}
 
