@@ -8,10 +8,10 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: demo test same reference coverage wheel-test test-gpu bench bench-gpu docs models web web-lint check generated clean fuzz
 
 # Everything is pinned in constraints.txt; the stamp is younger than what it was made from.
-.venv/installed: pyproject.toml models/pyproject.toml constraints.txt
+.venv/installed: pyproject.toml models/pyproject.toml papers/pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt torch
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e models -e '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e models -e papers -e '.[dev]'
 	touch $@
 
 demo: .venv/installed
@@ -22,7 +22,7 @@ test: .venv/installed
 
 # The tests once more, with what they leave out.
 coverage: .venv/installed
-	$(BIN)/python -m pytest -n auto --maxprocesses 8 --cov=headscope --cov-report=term:skip-covered
+	$(BIN)/python -m pytest -n auto --maxprocesses 8 --cov=headscope --cov=headscope_papers --cov-report=term:skip-covered
 
 # What a run costs here: ratios to the plain forward pass, into benchmarks/RESULTS.md and the README. On a quiet machine.
 bench: .venv/installed
@@ -35,7 +35,7 @@ test-gpu:
 bench-gpu:
 	PYTHONPATH=src:models/src:benchmarks $(PYTHON) benchmarks/gpu.py
 
-# Both wheels, built and used in a new environment without the source and without Node; a step of every release.
+# All three wheels, built and used in a new environment without the source and without Node; a step of every release.
 wheel-test: .venv/installed
 	$(BIN)/python tools/wheel_test.py
 
@@ -89,4 +89,4 @@ generated: .venv/installed
 	$(BIN)/python tools/web_types.py
 
 clean:
-	rm -rf .venv web/node_modules demo site build dist *.egg-info src/*.egg-info models/src/*.egg-info
+	rm -rf .venv web/node_modules demo site build dist *.egg-info src/*.egg-info models/src/*.egg-info papers/src/*.egg-info

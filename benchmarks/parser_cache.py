@@ -17,11 +17,11 @@ import torch
 import headscope as hs
 from headscope.models import Model
 from headscope.probes.observe import Observer
-from headscope.probes.parser import training as parser_training
-from headscope.probes.parser.attention import CACHE_LIMIT
-from headscope.probes.parser.data import Account, Batcher
-from headscope.probes.parser.probe import ParserProbe
 from headscope.text.annotated.treebank import Treebank, read_treebank
+from headscope_papers.parser import training as parser_training
+from headscope_papers.parser.attention import CACHE_LIMIT
+from headscope_papers.parser.data import Account, Batcher
+from headscope_papers.parser.probe import ParserProbe
 
 EPOCHS = 3
 LIMITS = {"computed again": 0, "kept in a file": CACHE_LIMIT}

@@ -16,6 +16,7 @@ def test_the_version_is_the_same_everywhere() -> None:
     version = project()["version"]
     said = {
         "models": project("models")["version"],
+        "papers": project("papers")["version"],
         "CITATION.cff": _found("CITATION.cff", r"^version: (\S+)$"),
         "README.md": _found("README.md", r"^Version (\S+), alpha\."),
         "CHANGELOG.md": _found("CHANGELOG.md", r"^## \[(.*?)\]"),
@@ -23,6 +24,7 @@ def test_the_version_is_the_same_everywhere() -> None:
     assert said == dict.fromkeys(said, version)
     (models,) = project()["optional-dependencies"]["demo"]
     assert models == f"headscope-models>={version.rpartition('.')[0]}"
+    assert project("papers")["dependencies"] == [f"headscope=={version}"]
 
 
 def test_every_extra_is_documented() -> None:

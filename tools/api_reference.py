@@ -12,40 +12,50 @@ from pathlib import Path
 from typing import Any
 
 import headscope as hs
+import headscope_papers
 
 PAGE = Path(__file__).parents[1] / "docs" / "api.md"
 WIDTH = 90
 """Signatures longer than this have one parameter a line."""
 
 _MODULES = re.compile(
-    r"\b(?:headscope|pathlib|collections|typing|torch|xarray|xr|numpy|np|transformers)(?:\.[a-z_]\w*)*\.(?=\w)"
+    r"\b(?:headscope(?:_papers)?|pathlib|collections|typing|torch|xarray|xr|numpy|np|transformers)(?:\.[a-z_]\w*)*\.(?=\w)"
 )
+_FUNCTION = re.compile(r"<function .*? at 0x\w+>")
+"""A function as a default, which stands somewhere else in every run."""
 
 INTRODUCTION = """\
 # Python reference
 
 <!-- Written by tools/api_reference.py from the docstrings; change those, not this page. -->
 
-Every public name of `import headscope as hs`, in the order of the alphabet.
-[Python by example](guide/python.md) shows them at work.
+Every public name of `import headscope as hs`, in the order of the alphabet, then those of
+[headscope-papers](guide/reproduce.md). [Python by example](guide/python.md) shows them at work.
 """
 
 
 def page() -> str:
     """The whole page."""
-    return "\n".join([INTRODUCTION, *(_entry(name, getattr(hs, name)) for name in sorted(hs.__all__))])
+    packages = {"hs": hs, "headscope_papers": headscope_papers}
+    entries = [
+        _entry(f"{package}.{name}", getattr(module, name))
+        for package, module in packages.items()
+        for name in sorted(module.__all__)
+    ]
+    return "\n".join([INTRODUCTION, *entries])
 
 
-def _entry(name: str, thing: Any) -> str:
+def _entry(title: str, thing: Any) -> str:
     if inspect.ismodule(thing):
         names = ", ".join(f"`{inner}`" for inner in thing.__all__)
-        return f"## hs.{name}\n\n{_words(thing)}\n\nIt has {names}.\n"
+        return f"## {title}\n\n{_words(thing)}\n\nIt has {names}.\n"
     if inspect.isclass(thing):
+        name = title.rpartition(".")[2]
         inner = [_member(f"{name}.{key}", value) for key, value in _own(thing)]
-        return "\n".join([f"## hs.{name}\n", _signature(f"hs.{name}", thing), _words(thing), "", *inner])
+        return "\n".join([f"## {title}\n", _signature(title, thing), _words(thing), "", *inner])
     if callable(thing):
-        return "\n".join([f"## hs.{name}\n", _signature(f"hs.{name}", thing), _words(thing), ""])
-    return f"## hs.{name}\n\nA `{type(thing).__name__}`: {_words(type(thing))}\n"
+        return "\n".join([f"## {title}\n", _signature(title, thing), _words(thing), ""])
+    return f"## {title}\n\nA `{type(thing).__name__}`: {_words(type(thing))}\n"
 
 
 def _own(thing: type) -> list[tuple[str, Any]]:
@@ -95,7 +105,7 @@ def _signature(name: str, thing: Any) -> str:
     back = "" if result in (signature.empty, None, "None") else f" -> {_Type(result)}"
     text = str(signature.replace(parameters=parameters, return_annotation=signature.empty)) + back
     if len(name) + len(text) > WIDTH:
-        lines = [str(each) for each in parameters]
+        lines = [_FUNCTION.sub("...", str(each)) for each in parameters]
         named = [index for index, each in enumerate(parameters) if each.kind is each.KEYWORD_ONLY]
         if named:
             lines.insert(named[0], "*")

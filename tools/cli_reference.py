@@ -2,6 +2,8 @@
 
 python tools/cli_reference.py            # write it
 python tools/cli_reference.py --check    # exit 1 when the file is stale
+
+The commands of headscope-papers are among them, so it must be installed.
 """
 
 import argparse
@@ -46,8 +48,11 @@ def page() -> str:
 def _sections(group: Any, context: Any) -> list[str]:
     """A section for every command, in the order of the help; commands of a group follow it."""
     parts = []
-    for name, command in group.commands.items():
-        inner = command.make_context(name, [], parent=context, resilient_parsing=True)
+    for name in group.list_commands(context):
+        inner = group.get_command(context, name).make_context(
+            name, [], parent=context, resilient_parsing=True
+        )
+        command = inner.command  # for a command of another package not what stands for it, but itself
         if hasattr(command, "commands"):
             parts += [f"## {inner.command_path}\n\n{command.help}\n", *_sections(command, inner)]
         else:

@@ -28,8 +28,8 @@ from headscope.text.annotated.roles import read_roles
 from headscope.text.annotated.treebank import read_treebank
 from headscope.text.formats.labelled import read_labelled
 from headscope.text.formats.squad import read_questions
-from headscope.text.formats.vectors import read_vectors
 from headscope.types import HeadId, LabelledArray
+from headscope_papers.vectors import read_vectors
 
 PIECES = [
     b"", b"\n", b"\n\n", b"\r", b"\t", b" ", b"\x00", b"\xff\xfe", b"\xef\xbb\xbf", b"\x1f\x8b", b"(", b")", b"|", b"-",

@@ -1,4 +1,4 @@
-"""Build the wheels of both distributions, install them into a new environment, and use them from there.
+"""Build the wheels of all distributions, install them into a new environment, and use them from there.
 
 python tools/wheel_test.py            # what `make wheel-test` runs
 python tools/wheel_test.py --demo     # also the whole study of `headscope demo`
@@ -21,7 +21,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 DIST = ROOT / "dist"
-PACKAGES = {"headscope": ROOT, "headscope_models": ROOT / "models"}
+PACKAGES = {"headscope": ROOT, "headscope_models": ROOT / "models", "headscope_papers": ROOT / "papers"}
 TEXT = "The quick brown fox jumps over the lazy dog. It was late, and the dog did not mind.\n"
 NOT_THERE = ("ray", "datasets", "spacy", "anywidget", "gguf", "pytest")
 """Packages of other extras, which a plain installation does not bring."""
@@ -46,6 +46,8 @@ def main() -> None:
         _pip(python, "install", "-c", constraints, "--find-links", DIST, f"headscope[demo]=={version}")
         (folder / "here").mkdir()
         _try(folder / "env" / "bin", folder / "here", version, demo=options.demo)
+        _pip(python, "install", "-c", constraints, "--find-links", DIST, f"headscope-papers=={version}")
+        _try_papers(folder / "env" / "bin", folder / "here")
     print(f"the wheels of {version} work: {', '.join(sorted(path.name for path in DIST.glob('*.whl')))}")
 
 
@@ -69,35 +71,58 @@ def _check_files(package: str, folder: Path, wheel: Path) -> None:
 
 def _try(binaries: Path, folder: Path, version: str, *, demo: bool) -> None:
     """What people do first, with nothing on the path but the environment."""
-    environment = {"PATH": str(binaries), "HOME": str(folder), "HF_HUB_OFFLINE": "1"}
-    environment |= {name: os.environ[name] for name in ("OMP_NUM_THREADS",) if name in os.environ}
+    environment = _environment(binaries, folder)
     if shutil.which("node", path=environment["PATH"]) is not None:
         sys.exit("Node is in the new environment")
-
-    def run(*words: str) -> str:
-        print("headscope", *words, flush=True)
-        command = [binaries / "headscope", *words]
-        done = subprocess.run(
-            command, cwd=folder, env=environment, capture_output=True, text=True, check=False
-        )
-        if done.returncode:
-            sys.exit(f"{' '.join(words)}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
-        return done.stdout
-
     _check_packages(binaries / "python", folder, environment)
-    assert run("--version").split() == ["headscope", version]
+    assert _run(binaries, folder, "--version").split() == ["headscope", version]
     (folder / "text.txt").write_text(TEXT * 4, encoding="utf-8")
-    told = json.loads(run("analyze", "demo", "--text", "text.txt", "-o", "atlas.nc", "--json"))
-    assert told["texts"] > 0, told
+    analyzed = json.loads(
+        _run(binaries, folder, "analyze", "demo", "--text", "text.txt", "-o", "atlas.nc", "--json")
+    )
+    assert analyzed["texts"] > 0, analyzed
     _check_kernels(binaries / "python", folder, environment)
-    run("report", "atlas.nc", "-o", "report.html")
-    run("view", "demo", "The cat sat.", "-o", "view.html")
+    _run(binaries, folder, "report", "atlas.nc", "-o", "report.html")
+    _run(binaries, folder, "view", "demo", "The cat sat.", "-o", "view.html")
     for page in ("report.html", "view.html"):
         assert len((folder / page).read_bytes()) > 100_000, page
     _explore(binaries / "headscope", folder, environment)
+    assert "pip install headscope-papers" in _run(binaries, folder, "reproduce", "all", "demo", fails=True)
     if demo:
-        run("demo")
+        _run(binaries, folder, "demo")
         assert (folder / "demo" / "report.html").is_file()
+
+
+def _try_papers(binaries: Path, folder: Path) -> None:
+    """The commands of headscope-papers, once it is installed too."""
+    assert "\n  reproduce " in _run(binaries, folder, "--help")
+    _run(binaries, folder, "probe", "parser", "--help")
+    compared = json.loads(
+        _run(binaries, folder, "reproduce", "vig2019", "atlas.nc", "--page", "vig.html", "--json")
+    )
+    assert compared["paper"] == "vig2019", compared
+    assert (folder / "vig.html").is_file()
+
+
+def _environment(binaries: Path, folder: Path) -> dict[str, str]:
+    environment = {"PATH": str(binaries), "HOME": str(folder), "HF_HUB_OFFLINE": "1"}
+    return environment | {name: os.environ[name] for name in ("OMP_NUM_THREADS",) if name in os.environ}
+
+
+def _run(binaries: Path, folder: Path, *words: str, fails: bool = False) -> str:
+    """What a command prints; where it `fails`, as it should, what it says of that."""
+    print("headscope", *words, flush=True)
+    done = subprocess.run(
+        [binaries / "headscope", *words],
+        cwd=folder,
+        env=_environment(binaries, folder),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if bool(done.returncode) != fails:
+        sys.exit(f"{' '.join(words)}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stderr if fails else done.stdout
 
 
 def _check_packages(python: Path, folder: Path, environment: dict[str, str]) -> None:

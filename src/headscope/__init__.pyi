@@ -28,9 +28,7 @@ from headscope.models import wrap as wrap
 from headscope.probes import CoreferenceProbe as CoreferenceProbe
 from headscope.probes import DependencyProbe as DependencyProbe
 from headscope.probes import FeaturesProbe as FeaturesProbe
-from headscope.probes import ParserProbe as ParserProbe
 from headscope.probes import RelationsProbe as RelationsProbe
-from headscope.probes import parser_table as parser_table
 from headscope.probes.explained import explained_with_syntax as explained_with_syntax
 from headscope.probes.patterns import find_patterns as find_patterns
 from headscope.report import write_report as write_report

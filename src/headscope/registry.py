@@ -24,7 +24,7 @@ BUILT_IN = {
         "offset_attention",
         "role_attention",
     ),
-    "probe": ("dependency", "coreference", "relations", "features", "parser"),
+    "probe": ("dependency", "coreference", "relations", "features"),
     "task": ("qa", "classification", "regression", "mlm", "lm", "seq2seq"),
 }
 """The names that come with headscope: for the command line, which lists and checks names before torch is loaded."""

@@ -78,16 +78,8 @@ def commands(family: str, folder: Path) -> dict[str, list[object]]:
         "probe dependency": ["probe", "dependency", model, "--treebank", treebank, "--limit", 20],
         "probe features": ["probe", "features", model, "--treebank", treebank, "--limit", 20],
         "probe relations": ["probe", "relations", model, "--data", roles, "--limit", 20],
-        "probe parser": [
-            "probe", "parser", model, "--train", treebank, "--test", treebank, "--limit", 20, "--max-epochs", 1
-        ],
         "probe examples": ["probe", "examples", model, "--treebank", treebank, "--relation", "det", "--limit", 20],
         "probe coreference": ["probe", "coreference", model, "--data", treebank, "--limit", 20],
-        "reproduce clark2019": ["reproduce", "clark2019", model, "--text", text, *few],
-        "reproduce guan2020": ["reproduce", "guan2020", model, "--text", text, *few],
-        "reproduce kobayashi2020": ["reproduce", "kobayashi2020", model, "--text", text, *few],
-        "reproduce kovaleva2019": ["reproduce", "kovaleva2019", model, "--text", text, *few],
-        "reproduce vig2019": ["reproduce", "vig2019", model, "--text", text, *few],
     }  # fmt: skip
 
 

@@ -32,7 +32,7 @@ def test_every_value_gets_its_own_flag(typed: str, spelled: str) -> None:
         ("explain", "MODEL --head HEAD... --text FILE... [OPTIONS]"),
         ("map", "ATLAS -o FILE [OPTIONS]"),
         ("view", "MODEL TEXT_A [TEXT_B] [OPTIONS]"),
-        ("probe parser", "MODEL --train FILE.conllu... --test FILE.conllu... [OPTIONS]"),
+        ("probe dependency", "MODEL --treebank FILE.conllu... [OPTIONS]"),
     ],
 )
 def test_usage_lines_are_made_of_what_is_needed(run: Run, command: str, usage: str) -> None:

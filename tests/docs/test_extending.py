@@ -131,3 +131,9 @@ def test_the_view_is_in_the_file(told: dict[str, str]) -> None:
     assert '"name":"most_read","title":"Most read"' in html
     assert 'data-chunk="view/most_read"' in html
     assert '["most_read"] = (() => {' in html
+
+
+def test_the_command_prints_the_sharpest_heads(told: dict[str, str], atlas: Atlas) -> None:
+    lines = printed_by(told, "headscope sharpest").splitlines()
+    assert lines == str(atlas.top("entropy", n=2, lowest=True)).splitlines()
+    assert len(lines) == 3  # the names of columns, two heads

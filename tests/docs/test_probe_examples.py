@@ -16,9 +16,6 @@ from headscope.probes.features.classes import FeatureText
 from headscope.probes.features.result import FeaturesResult, StackSums
 from headscope.probes.features.tally import FeatureMeans, FeatureTally, Values
 from headscope.probes.halves import SCORE
-from headscope.probes.parser.result import PARSERS, ParserResult, ParserScore
-from headscope.probes.parser.scorers import AttentionScorer, Scene
-from headscope.probes.parser.training import Learner
 from headscope.probes.pointing.cases import Pointing
 from headscope.probes.pointing.coreference import CoreferenceProbe, CoreferenceResult
 from headscope.probes.pointing.coreference_rules import RULES
@@ -26,10 +23,8 @@ from headscope.probes.pointing.dependency import OFFSETS, DependencyProbe, Depen
 from headscope.probes.pointing.pairs import PairBatch
 from headscope.probes.pointing.relations import RelationsResult
 from headscope.probes.pointing.tally import PointingTally
-from headscope.stats.documents import Sampling
 from headscope.text.annotated.coreference import read_coreference
 from headscope.text.annotated.treebank import read_treebank
-from headscope.text.skipped import Skipped
 from headscope.types import CLS, OTHER, SEP, AttentionBatch, HeadGrid, LabelledArray, TokenBatch
 
 Map = list[list[float]]
@@ -258,27 +253,3 @@ def test_features(tmp_path: Path) -> None:
     )
     counts = dict(zip(found["feature_count"].coords["feature"], found["feature_count"].values, strict=True))
     assert counts["pronoun"] == counts["negation"] == 0
-
-
-def test_parser() -> None:
-    scorer = AttentionScorer(torch.eye(1))
-    with torch.no_grad():
-        scorer.mixed.copy_(torch.tensor([[2.0], [1.0]]))
-        scorer.root_weight.copy_(torch.tensor([0.4, 1.0]))
-        scores = scorer(Scene(torch.ones(1, 3, dtype=torch.bool), torch.tensor([MAT_MAP])[..., None]))[0]
-    names = (*MAT_WORDS, "ROOT")
-    choices = [names[place] for place in scores.argmax(-1).tolist()]
-    for word, row, choice in zip(MAT_WORDS, scores.tolist(), choices, strict=True):
-        cells = ["\N{EN DASH}" if value == -torch.inf else f"{round(value, 4):g}" for value in row]
-        assert f"| {word} | {' | '.join(cells)} | {choice} |" in worked_example("parser")
-    assert choices == ["mat", "ROOT", "ROOT"]
-    probability = scores.softmax(-1)[0, 2].item()
-    assert f"the probability {probability:.4f}" in worked_example("parser")
-    right = sum(choice == head for choice, head in zip(choices, ("mat", "mat", "ROOT"), strict=True))
-    assert f"UAS {right / 3:.4f}" in worked_example("parser")
-    scored = ParserScore(0.5, 0.1, (0.4, 0.6), Sampling("texts", 1, 1.0), 3, 0.5, 2, Skipped("words"))
-    learner = Learner("attention", scorer, network="model", device=torch.device("cpu"))
-    result = ParserResult(
-        tiny("bert"), NOTHING, GRID, dict.fromkeys(PARSERS, scored), {"attention": learner}, 1
-    )
-    check_arrays("parser", result.arrays())

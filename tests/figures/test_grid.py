@@ -195,7 +195,6 @@ def test_values_on_both_sides_of_0_have_colours_that_say_so() -> None:
             "Preference for nouns",
             "share of attention over share",
         ),
-        ("parser_weight", {"direction": ("dependent_to_head",)}, "Learned weight of every head", "weight"),
     ],
 )
 def test_what_probes_found(measure: str, coords: dict[str, tuple[str, ...]], title: str, bar: str) -> None:

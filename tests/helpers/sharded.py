@@ -63,9 +63,6 @@ ANALYSES: dict[str, Callable[[Path], hs.Atlas]] = {
     "features": lambda folder: (
         hs.FeaturesProbe(tiny("bert"), against=moved("bert"), limit=40, **ONE).score(_treebank()).to_atlas()
     ),
-    "parser": lambda folder: hs.parser_table(
-        tiny("bert"), train=_treebank(), test=_treebank(), limit=40, max_epochs=1, batch_size=8
-    ).to_atlas(),
     "importance": lambda folder: hs.gradient_importance(
         headed("bert", "classification"), _task(folder), **ONE
     ).to_atlas(),

@@ -66,7 +66,6 @@ ASKS: dict[str, Ask] = {
     "relations": lambda folder: hs.RelationsProbe(broken(tiny("bert"))).fit_score(
         hs.read_roles(made_up(folder))
     ),
-    "parser": lambda folder: hs.ParserProbe(broken(tiny("bert")), max_epochs=1).fit(trees(folder)),
     "examples": lambda folder: hs.DependencyProbe(broken(tiny("bert"))).examples(
         trees(folder), head="1.2", direction="dependent_to_head"
     ),

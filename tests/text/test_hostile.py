@@ -9,7 +9,6 @@ from headscope.errors import TextError
 from headscope.text.annotated.coreference import read_coreference
 from headscope.text.formats import coreference
 from headscope.text.formats.coreference import Brackets, _chunks
-from headscope.text.formats.vectors import read_vectors
 
 LONG = 100_000
 
@@ -80,10 +79,3 @@ def test_columns_without_words(tmp_path: Path) -> None:
     path.write_text("a" + "\t" * 14 + "\n", encoding="utf-8")
     with pytest.raises(TextError, match="no coreference format is recognised"):
         list(read_coreference(path))
-
-
-def test_a_heading_of_many_digits(tmp_path: Path) -> None:
-    path = tmp_path / "vectors.txt"
-    path.write_text(f"{'9' * 5000} {'9' * 5000}\ncat 1 2 3\n", encoding="utf-8")
-    with pytest.raises(TextError, match="is no word vector"):
-        read_vectors(path, wanted={"cat"})

@@ -9,10 +9,10 @@ from typing import Any
 
 import typer
 from typer._click.exceptions import NoSuchOption
-from typer.core import TyperGroup
 
 import headscope as hs
 from headscope.cli.console import one_line, print_json
+from headscope.cli.joined import JoinedGroup, called
 from headscope.errors import HeadscopeError, choices
 
 WENT_WRONG = 1
@@ -20,7 +20,7 @@ INTERRUPTED = 130  # 128 + SIGINT and 128 + SIGPIPE, as shells count
 NOBODY_READS = 141
 
 
-class HeadscopeGroup(TyperGroup):
+class HeadscopeGroup(JoinedGroup):
     """The commands, run so that whatever goes wrong ends in one line on standard error.
 
     With `--json` the same message is also in the one object on standard output, as "error", with its "exit_code".
@@ -122,10 +122,11 @@ def command_of(group: Any, args: Sequence[str]) -> str:
     """The command that was typed, such as `probe dependency`; empty where none was."""
     names = []
     for word in args:
-        if word not in getattr(group, "commands", {}):
+        command = group.get_command(None, word) if hasattr(group, "commands") else None
+        if command is None:
             break
         names.append(word)
-        group = group.commands[word]
+        group = called(command)
     return " ".join(names)
 
 

@@ -20,7 +20,6 @@ from headscope.cli.commands.heads import (
 )
 from headscope.cli.commands.look import card, explore, head, report, show, view
 from headscope.cli.commands.probe import probe
-from headscope.cli.commands.reproduce.commands import reproduce
 from headscope.cli.commands.two_models import compare, match
 from headscope.cli.failures import HeadscopeGroup
 from headscope.cli.threads import be_modest
@@ -55,7 +54,6 @@ def headscope(
 usage.add(app, analyze)
 app.add_typer(probe)
 usage.add(app, types)
-app.add_typer(reproduce, name="reproduce")
 for command in (patterns, known, writes, find, uses, ablate, importance, explain, compare, match, redundancy):
     usage.add(app, command)
 usage.add(app, map, function="map_heads")

@@ -84,6 +84,7 @@ def group(name: str, description: str, *, start: str, kind: type[TyperGroup] = T
         cls=kind,
         rich_markup_mode=None,
         context_settings=SETTINGS,
+        add_completion=False,
         help=description,
         epilog=f"Start with: {start}",
     )
@@ -91,11 +92,11 @@ def group(name: str, description: str, *, start: str, kind: type[TyperGroup] = T
     return app
 
 
-def single(name: str, function: Any, example: str) -> Any:
-    """A command outside of a program, to be added to a group that is running."""
+def single(name: str, function: Any, example: str) -> typer.Typer:
+    """A program of one command, to be called in a group of another program."""
     app = typer.Typer(rich_markup_mode=None, context_settings=SETTINGS, add_completion=False)
     app.command(name, cls=Command, epilog=f"Example: {example}")(function)
-    return typer.main.get_command(app)
+    return app
 
 
 def show_help(context: typer.Context) -> None:

@@ -14,7 +14,7 @@ from headscope.comparison.match_result import Matching, StackMatch
 from headscope.errors import OptionError, TextError
 from headscope.measures.base import TextMean
 from headscope.models import Model, ModelName, loaded
-from headscope.probes.parser.table import untrained
+from headscope.models.untrained import untrained
 from headscope.probes.result import compared_with
 from headscope.run.options import BatchSize, check_limit, check_run_options
 from headscope.run.provenance import Source

@@ -1,8 +1,6 @@
 """Probes: what heads know of syntax, coreference, roles and linguistic features."""
 
 from headscope.probes.features.probe import FeaturesProbe
-from headscope.probes.parser.probe import ParserProbe
-from headscope.probes.parser.table import parser_table
 from headscope.probes.pointing.coreference import CoreferenceProbe
 from headscope.probes.pointing.dependency import DependencyProbe
 from headscope.probes.pointing.relations import RelationsProbe
@@ -11,7 +9,5 @@ __all__ = [
     "CoreferenceProbe",
     "DependencyProbe",
     "FeaturesProbe",
-    "ParserProbe",
     "RelationsProbe",
-    "parser_table",
 ]

@@ -130,37 +130,30 @@ def test_a_probe_refuses_an_atlas_of_another_model_before_it_runs(
 @pytest.mark.slow
 def test_the_other_probes(run: Run, model: Path, treebank: Path, roles: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.nc"
-    parts = ("--train", treebank, "--dev", treebank, "--test", treebank)
     done = [
         run("probe", *asked, "-o", out, "--full")
         for asked in (
             ("relations", model, "--data", roles),
             ("features", model, "--treebank", treebank, "--against", model),
             ("coreference", model, "--data", hs.sample_path("treebank"), "--max-length", 64),
-            ("parser", model, *parts, "--max-epochs", 2),
         )
     ]
-    assert [one.exit_code for one in done] == [0, 0, 0, 0], [one.stderr for one in done]
-    relations, features, coreference, parser = (one.stdout for one in done)
+    assert [one.exit_code for one in done] == [0, 0, 0], [one.stderr for one in done]
+    relations, features, coreference = (one.stdout for one in done)
     assert "ARG0" in relations
     assert "negation" in features
     assert "changed most" in features
     assert "pronoun" in coreference
     assert "same word" in coreference
-    assert [line.split()[0] for line in parser.splitlines()[5:12]] == [
-        "attention", "attention_words", "right_branching", "best_offset", "distances_words",
-        "random_attention", "random_attention_words",
-    ]  # fmt: skip
     atlas = hs.open(out)
     names = {
         "relation_difference",
         "feature_attention",
         "feature_change",
         "coreference_accuracy",
-        "parser_uas",
     }
     assert names <= set(atlas.measures)
-    assert list(atlas.provenance["probes"]) == ["relations", "features", "coreference", "parser"]
+    assert list(atlas.provenance["probes"]) == ["relations", "features", "coreference"]
 
 
 def test_examples_show_a_head_at_work(run: Run, model: Path, treebank: Path, tmp_path: Path) -> None:
@@ -203,7 +196,6 @@ def test_examples_show_a_head_at_work(run: Run, model: Path, treebank: Path, tmp
         (["examples", "MODEL", "--treebank", "TREEBANK", "--relation", "iobj"], "det, nsubj, obj"),
         (["examples", "MODEL", "--treebank", "TREEBANK", "--relation", "obj", "--head", "9.9"], "no head 9.9"),
         (["examples", "MODEL", "--treebank", "TREEBANK", "--head", "1.*"], "1.* is not one head"),
-        (["parser", "MODEL", "--train", "TREEBANK", "--test", "TREEBANK", "--vectors", "no.txt"], "no such file"),
     ],
 )  # fmt: skip
 def test_what_cannot_work_is_told_in_one_line(
@@ -262,6 +254,3 @@ def test_every_probe_takes_a_limit(run: Run, model: Path, treebank: Path, roles:
     ):
         told = json.loads(run("probe", *asked, "--limit", 3, "--json").stdout)
         assert (told["texts"], told["options"]["limit"]) == (3, 3), asked
-    parts = ("--train", treebank, "--dev", treebank, "--test", treebank)
-    told = json.loads(run("probe", "parser", model, *parts, "--max-epochs", 1, "--limit", 2, "--json").stdout)
-    assert told["texts"] == 6, "two of each file"

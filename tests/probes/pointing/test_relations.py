@@ -1,4 +1,4 @@
-"""The relations probe against slow loops over the model's own maps, in halves, in an atlas, and on FrameNet."""
+"""The relations probe against slow loops over the model's own maps, in halves, and in an atlas."""
 
 import json
 from pathlib import Path
@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.stats import t as student_t
-from tests.helpers.framenet import write_framenet
-from tests.helpers.relations import Array, cluster_error, eager_words, made_up, slow, strongest
+from tests.helpers.relations import Array, cluster_error, eager_words, made_up, slow
 from tests.helpers.tiny import plain, tiny
 from tests.helpers.treebanks import leave_one_out
 
@@ -270,36 +269,6 @@ def test_sentences_longer_than_the_model(tmp_path: Path) -> None:
     assert [row["role"] for row in result.table()] == ["all", "ARG0"]
     assert result.source.texts_cut == 2
     assert any("cut after a whole word" in note for note in result.source.notes)
-
-
-def test_framenet(tmp_path: Path) -> None:
-    write_framenet(tmp_path)
-    corpus = read_roles(tmp_path / "fulltext", tmp_path / "lu")
-    result = RelationsProbe(tiny("bert")).fit_score(corpus)
-    (arrays,) = result.arrays().values()
-    counts = dict(
-        zip(arrays["relation_count"].coords["role"], arrays["relation_count"].values.tolist(), strict=True)
-    )
-    # Place and Ground are peripheral.
-    assert counts == {"Recipient": 2, "Theme": 2, "Donor": 1, "Perceiver": 1, "Phenomenon": 1}
-    assert "no file says" not in "\n".join(result.source.notes)
-    # A predicate of two words: the strongest of both counts.
-    (words,) = [eager_words("bert", one.content.words) for one in corpus if one.predicate == (2, 4)]
-    expected = strongest(words, ([2, 4], [3]))
-    give = eager_words("bert", next(iter(corpus)).content.words)
-    mean = (expected + strongest(give, ([2], [5, 6, 7]))) / 2
-    theme = list(arrays["relation_count"].coords["role"]).index("Theme")
-    np.testing.assert_allclose(arrays["relation_attention"].values[theme], mean, atol=2e-6)
-
-
-def test_framenet_without_frames(tmp_path: Path) -> None:
-    write_framenet(tmp_path, frames=False)
-    corpus = read_roles(tmp_path / "fulltext", tmp_path / "lu")
-    result = RelationsProbe(tiny("bert")).fit_score(corpus)
-    assert any(
-        "6 pairs count although no file says whether they are core" in note for note in result.source.notes
-    )
-    assert "Place" in [row["role"] for row in result.table()]
 
 
 def test_the_sample() -> None:

@@ -317,30 +317,6 @@ def test_features_of_one_model_and_of_two() -> None:
     assert "nounsall1.019.00% ± 0.500.010.00% ± 0.400.1−7.00−9.00 to −5.00yes" in words
 
 
-def test_parsers_stand_beside_what_needs_no_attention() -> None:
-    rows = [
-        {"parser": name, "uas": uas, "low": uas - 0.01, "high": uas + 0.01, "cases": 500, "epochs": epochs}
-        for name, uas, epochs in (
-            ("attention", 0.61, 4),
-            ("best_offset", 0.36, None),
-            ("random_attention", 0.3, 2),
-        )
-    ]
-    weights = per_cell(
-        "parser_weight", np.array([[[1.0, -2.0], [0.5, 0.0]]]), direction=("dependent_to_head",)
-    )
-    atlas = with_table("parser", rows, weights)
-    assert str(about(atlas, "Syntax")[0]) == (
-        "A parser that only weighs the heads' attention gets 61.0% of words right (95% interval 60.0 to "
-        "62.0%), against 36.0% for the best fixed offset and 30.0% for the same parser on a model with "
-        "random weights."
-    )
-    html, _, words = read(atlas)
-    assert "attention61.0%60.0 to 62.0%5004" in words
-    assert "best fixed offset36.0%35.0 to 37.0%500–" in words
-    assert "var(--signed-0)" in html
-
-
 @pytest.mark.parametrize(
     ("rows", "says"),
     [
@@ -360,7 +336,7 @@ def test_a_probe_from_elsewhere_is_shown_as_it_is(rows: list[dict[str, Any]], sa
     assert reader.tags["probe"] == reader.tags["i"] == 0
 
 
-@pytest.mark.parametrize("probe", ["dependency", "coreference", "relations", "features", "parser"])
+@pytest.mark.parametrize("probe", ["dependency", "coreference", "relations", "features"])
 def test_a_known_name_with_a_foreign_table(probe: str) -> None:
     for rows in (
         [],

@@ -10,6 +10,7 @@ import pytest
 
 import headscope as hs
 from headscope.errors import TextError
+from headscope.registry import Registry
 from headscope.text.annotated.roles import Argument, read_roles
 
 GOOD: dict[str, Any] = {
@@ -214,3 +215,14 @@ def test_the_words_of_a_sentence_are_shared(tmp_path: Path) -> None:
     found = list(read_roles(written(tmp_path, GOOD, GOOD, other, GOOD)))
     assert found[0].content is found[1].content
     assert Counter(one.content.text for one in found) == {"She gave him a book .": 3, "He left it": 1}
+
+
+def test_framenet_files_name_the_package_that_reads_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headscope.text.annotated.roles.READERS", Registry("reader"))
+    monkeypatch.setattr("headscope.registry.entry_points", lambda group: [])
+    (tmp_path / "a.xml").write_text("<fullTextAnnotation/>")
+    for given in (tmp_path, tmp_path / "a.xml"):
+        with pytest.raises(TextError, match=r"a\.xml .*pip install headscope-papers"):
+            read_roles(given)

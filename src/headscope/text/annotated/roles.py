@@ -6,23 +6,23 @@ JSON lines have one predicate a line, words and arguments counted from 0, `end` 
      "arguments": [{"label": "ARG0", "start": 0, "end": 1}, {"label": "ARG2", "start": 2, "end": 3}]}
 
 `sent_id` and `roleset` may be missing. What stands before the last `-` of a `sent_id` is its document.
-FrameNet's files are told by their name, `.xml` or `.xml.gz`; see `headscope.text.formats.framenet`.
+FrameNet's files are told by their name, `.xml` or `.xml.gz`; the package headscope-papers reads them.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from headscope.errors import TextError
+from headscope.registry import Registry
 from headscope.text.annotated.files import AnnotatedFiles
 from headscope.text.files import TextStream, given_files, joined_names, shown
-from headscope.text.formats.framenet import Frames, read_annotations
 from headscope.text.formats.lines import brief, check_keys, is_index, json_object, read_records
 from headscope.text.sentences import clean
 from headscope.text.skipped import Skipped
-from headscope.text.words import Span, WordText, word_spans
+from headscope.text.words import WordText
 
 RESERVED = "all"
 """No role may be called that: it stands for all roles together."""
@@ -77,11 +77,10 @@ class RoleCorpus(AnnotatedFiles):
         """The predicates from the beginning; raises TextError when none of them can be used."""
         documents = 0
         is_empty = True
-        frames: dict[Path, Frames] = {}
+        reader = _frame_net_reader(self.paths)
         for stream in self._streams():
-            if _is_xml(stream.path):
-                release = stream.path.parent.parent
-                rows = _frame_rows(stream, frames.setdefault(release, Frames(release)), self.skipped)
+            if reader is not None and _is_xml(stream.path):
+                rows = reader.rows(stream, self.skipped)
             else:
                 rows = _json_rows(stream, self.skipped)
             numbers: dict[str, int] = {}  # of this file's documents; one may go on after others
@@ -93,7 +92,7 @@ class RoleCorpus(AnnotatedFiles):
             why = f"holds no predicate with arguments; give JSON lines such as {_EXPECTED}"
             raise self.skipped.nothing_left(self.name, why=why)
 
-    def _usable(self, rows: "Iterator[_Row]") -> "Iterator[_Row]":
+    def _usable(self, rows: "Iterator[RoleRow]") -> "Iterator[RoleRow]":
         """The rows of one file; of several files, one that is broken half-way does not spoil the others."""
         try:
             yield from rows
@@ -106,11 +105,12 @@ class RoleCorpus(AnnotatedFiles):
 def read_roles(*paths: str | Path) -> RoleCorpus:
     """Predicates and arguments from JSON lines, FrameNet files or folders of FrameNet files, in the given order.
 
-    Missing files raise TextError right away.
+    FrameNet's files need the package headscope-papers. Missing files raise TextError right away.
     """
     folders = {Path(path): _files_in(Path(path)) for path in paths if Path(path).is_dir()}
     files = [file for path in map(Path, paths) for file in folders.get(path, [path])]
     given_files("read_roles", "roles.jsonl", files)
+    _frame_net_reader(files)
     return RoleCorpus(files, name=joined_names([Path(path).name or str(path) for path in paths]))
 
 
@@ -132,17 +132,42 @@ def _is_xml(path: Path) -> bool:
     return path.name.lower().endswith(_XML)
 
 
-_Row = tuple[str, Predicate]
+RoleRow = tuple[str, Predicate]
 """The name of a document, which has no number yet, and a predicate in it."""
 
-_NOT_NUMBERED = -1
+NOT_NUMBERED = -1
 
 
-def _json_rows(stream: TextStream, skipped: Skipped) -> Iterator[_Row]:
+class RoleReader(Protocol):
+    """Reads predicates from files of another format; the same reader is given all files of a corpus."""
+
+    def rows(self, stream: TextStream, skipped: Skipped) -> Iterator[RoleRow]:
+        """The predicates of a file; what cannot be used is told in `skipped`."""
+
+
+READERS: Registry[type[RoleReader]] = Registry("reader")
+"""What reads FrameNet, by the name `framenet`: a class that takes no arguments, of the package headscope-papers."""
+
+
+def _frame_net_reader(paths: Sequence[Path]) -> RoleReader | None:
+    """What reads the XML files among these, if there are any; TextError where headscope-papers is not installed."""
+    path = next(filter(_is_xml, paths), None)
+    if path is None:
+        return None
+    reader = READERS.find("framenet")
+    if reader is None:
+        raise TextError(
+            f"{shown(path)} looks like FrameNet's XML, which the package headscope-papers reads; install it with: "
+            "pip install headscope-papers"
+        )
+    return reader()
+
+
+def _json_rows(stream: TextStream, skipped: Skipped) -> Iterator[RoleRow]:
     content = WordText.of([])
     words: list[str] = []
 
-    def row(line: str) -> _Row | None:
+    def row(line: str) -> RoleRow | None:
         nonlocal words, content
         record = json_object(line, _EXPECTED)
         check_keys(record, ("tokens", "predicate", "arguments"), _EXPECTED)
@@ -162,7 +187,7 @@ def _json_rows(stream: TextStream, skipped: Skipped) -> Iterator[_Row]:
         if not arguments:
             return None
         roles = ((predicate,), tuple(arguments), sense, name)
-        place = (_NOT_NUMBERED, shown(stream.path), stream.line_number)
+        place = (NOT_NUMBERED, shown(stream.path), stream.line_number)
         return name.rpartition("-")[0], Predicate(content, *roles, *place)
 
     return filter(None, read_records(stream, row, skipped))
@@ -206,31 +231,3 @@ def _argument(entry: object, predicate: int, words: int) -> Argument:
     if start <= predicate < end:
         raise TextError(f"words {start} to {end - 1} contain the predicate {predicate}")
     return Argument(clean(label), start, end, _MODIFIER.match(label) is None)
-
-
-def _frame_rows(stream: TextStream, frames: Frames, skipped: Skipped) -> Iterator[_Row]:
-    """The frames by words; one of which no element is left beside the target is left out.
-
-    A word belongs to all whose characters it shares. Elements that contain the target (the *seller* is the Seller)
-    are no pair of words and are left out.
-    """
-    text: str | None = None
-    content = WordText.of([])
-    for frame in read_annotations(stream, frames=frames, skip=skipped.add):
-        if frame.text != text:  # the frames of one sentence share its words
-            text, content = frame.text, WordText(clean(frame.text), tuple(word_spans(clean(frame.text))))
-        predicate = tuple(dict.fromkeys(word for span in frame.targets for word in _words_in(content, span)))
-        arguments = []
-        for element in frame.elements:
-            words = _words_in(content, element.span)
-            if words and predicate and not set(predicate) & set(words):
-                arguments.append(Argument(clean(element.name), words[0], words[-1] + 1, element.is_core))
-        if arguments:
-            roles = (predicate, tuple(arguments), frame.frame, frame.sentence)
-            place = (_NOT_NUMBERED, shown(stream.path), frame.line)
-            yield frame.document, Predicate(content, *roles, *place)
-
-
-def _words_in(content: WordText, span: Span) -> list[int]:
-    start, end = span
-    return [word for word, (first, last) in enumerate(content.spans) if first < end and last > start]

@@ -1,1 +1,1 @@
-"""Readers of file formats: plain text, JSON lines, pairs, CoNLL-U, coreference, FrameNet, SQuAD, labels, vectors."""
+"""Readers of file formats: plain text, JSON lines, pairs, CoNLL-U, coreference, SQuAD, labels."""

@@ -4,11 +4,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from typer.core import TyperGroup
+import typer
 
 from headscope.cli import options as shared
 from headscope.cli import usage
 from headscope.cli.commands.probe import commands, examples
+from headscope.cli.joined import JoinedGroup
 from headscope.cli.results import tell
 from headscope.cli.session import session
 from headscope.registry import known_names
@@ -42,20 +43,21 @@ def registered(name: str) -> Callable[..., Any]:
     return shared.with_common(command)
 
 
-class ProbeGroup(TyperGroup):
+class ProbeGroup(JoinedGroup):
     """The probes; those of other installed packages are looked for when a probe is named or probes are listed."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Every probe's name, `examples` last."""
-        own = super().list_commands(ctx)
-        return [*own[:-1], *(name for name in known_names("probe") if name not in own), own[-1]]
+        names = [name for name in super().list_commands(ctx) if name != "examples"]
+        return [*names, *(name for name in known_names("probe") if name not in names), "examples"]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command of a probe."""
-        if cmd_name not in self.commands and cmd_name in known_names("probe"):
+        command = super().get_command(ctx, cmd_name)
+        if command is None and cmd_name in known_names("probe"):
             example = f"headscope probe {cmd_name} demo --data FILE -o atlas.nc"
-            return usage.single(cmd_name, registered(cmd_name), example)
-        return super().get_command(ctx, cmd_name)
+            return typer.main.get_command(usage.single(cmd_name, registered(cmd_name), example))
+        return command
 
 
 probe = usage.group(
@@ -64,6 +66,6 @@ probe = usage.group(
     start="headscope probe dependency demo --treebank FILE.conllu",
     kind=ProbeGroup,
 )
-for name in ("dependency", "coreference", "relations", "features", "parser"):
+for name in ("dependency", "coreference", "relations", "features"):
     usage.add(probe, commands, name)
 usage.add(probe, examples)

@@ -12,7 +12,6 @@ from headscope.cli.session import session
 if TYPE_CHECKING:
     from headscope.probes.result import ProbeResult
 
-GIGABYTE = 1 << 30
 SentenceLimit = Annotated[int | None, shared.limit("sentences")]
 
 
@@ -137,43 +136,3 @@ def features(
         loaded, other = run.load(model), None if against is None else run.load(against, own=False)
         probe = hs.FeaturesProbe(loaded, against=other, limit=limit, weigh=weigh, **common.probe_options)
         tell(run, probe.score(shared.treebank(treebank, annotate)))
-
-
-@shared.with_common
-def parser(
-    model: shared.ModelName,
-    *,
-    train: list[Path],
-    test: list[Path],
-    dev: list[Path] | None = None,
-    vectors: str = "model",
-    limit: Annotated[int | None, shared.limit("sentences of each file", least=2)] = None,
-    output: shared.Output = None,
-    stack: shared.Stack = None,
-    seed: Annotated[int, shared.seed("training")] = 0,
-    max_epochs: int = 30,
-    cache_limit: float = 4.0,
-    annotate: shared.Annotate = None,
-    weigh: shared.Weigh = "looked",
-    common: shared.Common,
-) -> None:
-    """Train parsers on all heads together.
-
-    One parser sees attention alone, one attention and words; their baselines are in the same table.
-    """
-    with session(common, output, inputs=[*train, *test, *(dev or [])]) as run:
-        result = hs.parser_table(
-            run.load(model),
-            train=shared.treebank(train, annotate),
-            dev=shared.treebank(dev, annotate) if dev else None,
-            test=shared.treebank(test, annotate),
-            vectors=vectors if vectors == "model" else Path(vectors),
-            stack=stack,
-            seed=seed,
-            max_epochs=max_epochs,
-            cache_limit=int(cache_limit * GIGABYTE),
-            limit=limit,
-            weigh=weigh,
-            **common.probe_options,
-        )
-        tell(run, result)

@@ -1,0 +1,1 @@
+"""The commands that headscope-papers adds: `headscope reproduce` and `headscope probe parser`."""

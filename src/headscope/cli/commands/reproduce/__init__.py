@@ -1,1 +1,0 @@
-"""`headscope reproduce`: a paper's figures with ours beside them."""
