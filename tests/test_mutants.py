@@ -384,4 +384,5 @@ def test_durations_are_those_of_a_report_where_there_is_one(tmp_path: Path) -> N
     path = tmp_path / "report.xml"
     cases = '<testcase classname="tests.run.test_a" time="1.5"/><testcase classname="tests.run.test_a.TestB" time="2"/>'
     path.write_text(f"<testsuites><testsuite>{cases}</testsuite></testsuites>")
-    assert linemap.durations(path) == {"tests/run/test_a.py": 3.5}
+    data = {"tests": ["tests/run/test_a.py", "tests/run/test_b.py"], "seconds": [9.0, 8.0], "failing": []}
+    assert linemap.timed(data, path) == data | {"seconds": [3.5, 8.0]}

@@ -3,6 +3,7 @@
 python -m tools.mutants check               is the list in order: each snippet occurs once, each file can be read
 python -m tools.mutants plan [WHAT ...]     how many tests each mutant has, and how long all of them take
 python -m tools.mutants map                 run the suite once, and record which test file executes which lines
+python -m tools.mutants durations REPORT    take from a report of pytest (--junit-xml) how long test files take
 python -m tools.mutants matrix [WHAT ...]   run the tests of each mutant, into matrix.json; goes on where it was stopped
 python -m tools.mutants summary             what the matrix says
 python -m tools.mutants without TESTS ...   what nothing would catch without these test files
@@ -15,6 +16,7 @@ WHAT are ids of mutants, folders of src/headscope, or files; by default all. Eac
 """
 
 import argparse
+import json
 import shutil
 import signal
 import sys
@@ -72,9 +74,8 @@ def main() -> int:
         "--record", type=Path, help="make the map of what is in this folder; nothing is run"
     )
     recording.add_argument("--tree", type=Path, help="the tree that was recorded, with --record")
-    recording.add_argument(
-        "--junit", type=Path, help="take durations from this report of pytest, as far as it has them"
-    )
+    timing = commands.add_parser("durations")
+    timing.add_argument("report", type=Path, help="of a run on a machine with nothing else to do")
     without = commands.add_parser("without")
     without.add_argument("tests", nargs="+", help="test files")
     drawing = commands.add_parser("random")
@@ -97,6 +98,7 @@ def main() -> int:
         "check": check,
         "plan": show_plan,
         "map": record,
+        "durations": take_durations,
         "matrix": make_matrix,
         "summary": summarise,
         "without": show_without,
@@ -153,7 +155,7 @@ def show_plan(options: argparse.Namespace) -> int:
 def record(options: argparse.Namespace) -> int:
     """Run the suite in a copy and make the map of what it executes."""
     if options.record is not None:
-        linemap.save(linemap.make(options.record, options.tree or catalogue.ROOT, junit=options.junit))
+        linemap.save(linemap.make(options.record, options.tree or catalogue.ROOT))
         return 0
     by_hand = linemap.ByHand.load()
     tests = [test for test in linemap.all_tests(catalogue.ROOT) if not by_hand.leaves_out(test)]
@@ -161,7 +163,13 @@ def record(options: argparse.Namespace) -> int:
         arguments = ["-n", str(options.jobs), "--override-ini=timeout=1800", *tests]
         run = tree.pytest(arguments, record=Path(folder), more={LINES: "1"})
         print(run.output)
-        linemap.save(linemap.make(Path(folder), tree.root, junit=options.junit))
+        linemap.save(linemap.make(Path(folder), tree.root))
+    return 0
+
+
+def take_durations(options: argparse.Namespace) -> int:
+    """Take from a report how long test files take."""
+    linemap.save(linemap.timed(json.loads(linemap.MAP.read_text(encoding="utf-8")), options.report))
     return 0
 
 

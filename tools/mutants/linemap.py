@@ -232,16 +232,11 @@ class TestChoice:
         return sorted(tests, key=lambda test: (-nearness(file, test), self.known.duration(test), test))
 
 
-def make(folder: Path, root: Path, *, junit: Path | None = None) -> dict[str, Any]:
-    """The map as plain data, from what the recorder left in a folder of a run in `root`.
-
-    `junit` is the report of another run, on a machine with nothing else to do, that knows better how long tests take.
-    """
+def make(folder: Path, root: Path) -> dict[str, Any]:
+    """The map as plain data, from what the recorder left in a folder of a run in `root`."""
     seconds, failing = _reports(folder / "reports.jsonl")
     for path in folder.glob("seconds.*.json"):
         seconds |= json.loads(path.read_text(encoding="utf-8"))
-    if junit is not None:
-        seconds |= durations(junit)
     executed = _executed(folder, root)
     tests = sorted(
         {*seconds, *(test for lines in executed.values() for own in lines.values() for test in own)}
@@ -259,6 +254,15 @@ def make(folder: Path, root: Path, *, junit: Path | None = None) -> dict[str, An
         "sets": [_base32(sum(1 << places[test] for test in own)) for own in sets],
         "sources": {file: own for file, own in sources.items() if own},
     }
+
+
+def timed(data: Mapping[str, Any], junit: Path) -> dict[str, Any]:
+    """The map with the durations of a report, as far as it has them."""
+    known = durations(junit)
+    seconds = [
+        round(known.get(test, before), 1) for test, before in zip(data["tests"], data["seconds"], strict=True)
+    ]
+    return {**data, "seconds": seconds}
 
 
 def save(data: Mapping[str, Any], path: Path = MAP) -> None:
