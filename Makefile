@@ -5,7 +5,8 @@ BIN := .venv/bin
 # Where a machine forbids it, every process compiles headscope again, and the tests start two hundred.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test same reference coverage wheel-test test-gpu bench bench-gpu docs models web web-lint check generated clean fuzz
+.PHONY: demo test same reference coverage near mutants mutants-matrix mutants-map wheel-test test-gpu bench bench-gpu \
+	docs models web web-lint check generated clean fuzz
 
 # Everything is pinned in constraints.txt; the stamp is younger than what it was made from.
 .venv/installed: pyproject.toml models/pyproject.toml papers/pyproject.toml constraints.txt
@@ -23,6 +24,22 @@ test: .venv/installed
 # The tests once more, with what they leave out.
 coverage: .venv/installed
 	$(BIN)/python -m pytest -n auto --maxprocesses 8 --cov=headscope --cov=headscope_papers --cov-report=term:skip-covered
+
+# Between two edits: the tests that are likeliest to notice what changed since HEAD, or since BASE=<commit>, in 3 minutes.
+near: .venv/installed
+	$(BIN)/python -m tools.mutants near --base $(or $(BASE),HEAD)
+
+# Is each fault that tests noticed still noticed? All of them, or MUTANTS="ids, folders or files", or MUTANTS=--changed.
+mutants: .venv/installed
+	$(BIN)/python -m tools.mutants run $(MUTANTS)
+
+# Which test files notice which faults, all of them: hours, goes on where it was stopped.
+mutants-matrix: .venv/installed
+	$(BIN)/python -m tools.mutants matrix $(MUTANTS)
+
+# Which test files execute which lines, and how long they take: the whole suite once, with coverage.
+mutants-map: .venv/installed
+	$(BIN)/python -m tools.mutants map
 
 # What a run costs here: ratios to the plain forward pass, into benchmarks/RESULTS.md and the README. On a quiet machine.
 bench: .venv/installed

@@ -1,0 +1,388 @@
+"""The mutants are in order, and what chooses and runs their tests does what it says."""
+
+import json
+import textwrap
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tools.mutants import catalogue, draw, linemap, matrix, near
+from tools.mutants.catalogue import ROOT, Mutant
+from tools.mutants.trees import Tree
+
+SOURCE = "src/headscope/stats/sample.py"
+CODE = '''\
+"""A file."""
+
+LEAST = 2
+
+
+def smaller(first, second):
+    """The smaller."""
+    if first < second:
+        return first
+    return second
+
+
+def larger(first, second):
+    """The larger."""
+    return -smaller(-first, -second)
+'''
+FAULT = Mutant(
+    "fault", SOURCE, "    if first < second:", "    if first > second:", "The larger is given.", "hand"
+)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A repository of one source file and two test files, of which one looks at one function alone."""
+    written = {
+        "src/headscope/__init__.py": "",
+        "src/headscope/stats/__init__.py": "",
+        SOURCE: CODE,
+        "tests/stats/test_sample.py": """\
+            from headscope.stats.sample import larger, smaller
+
+            def test_smaller():
+                assert smaller(1, 2) == 1
+
+            def test_larger():
+                assert larger(1, 2) == 2
+
+            def test_of_equals():
+                assert smaller(1, 1) == 1
+            """,
+        "tests/stats/test_weak.py": """\
+            from headscope.stats.sample import smaller
+
+            def test_something_comes():
+                assert smaller(1, 2) in (1, 2)
+            """,
+    }
+    for name, text in written.items():
+        path = tmp_path / "tree" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(textwrap.dedent(text))
+    return tmp_path / "tree"
+
+
+def known(**changes: object) -> linemap.LineMap:
+    """A map in which one file executes all of the sample, and another one a function."""
+    inside = linemap.functions(CODE)
+    sources = {
+        SOURCE: {
+            function.name: (function.hash, [[2, function.last - function.first, place]])
+            for place, function in enumerate(inside)
+        }
+    }
+    data = {
+        "tests": ["tests/stats/test_sample.py", "tests/stats/test_weak.py", "tests/run/test_far.py"],
+        "seconds": [1.0, 1.0, 100.0],
+        "failing": [],
+        "sets": ["7", "1"],
+        "sources": sources,
+    }
+    return linemap.LineMap(data | changes)
+
+
+NO_RULES = linemap.ByHand((), (), ())
+
+
+def test_each_snippet_occurs_once_and_each_file_can_be_read_with_the_fault() -> None:
+    assert catalogue.problems(catalogue.read()) == []
+
+
+def test_there_are_as_many_random_mutants_in_every_folder() -> None:
+    counts = {
+        folder: sum(mutant.folder == folder and mutant.by == "random" for mutant in catalogue.read())
+        for folder in draw.folders()
+    }
+    assert len(set(counts.values())) == 1, counts
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"old": "return first"}, "0 times"),
+        ({"old": "second", "new": "first"}, "times"),
+        ({"new": "    if first > second"}, "cannot be read"),
+        ({"new": "    if first  <  second:"}, "says the same"),
+        ({"file": "src/headscope/stats/none.py"}, "no file"),
+        ({"why": ""}, "why"),
+        ({"by": "chance"}, "hand or random"),
+        ({"new": "\n" * 20 + "    if first > second:"}, "12 lines"),
+    ],
+)
+def test_what_is_wrong_with_a_mutant_is_told(root: Path, change: dict[str, str], says: str) -> None:
+    text = (root / SOURCE).read_text().replace("        return first\n", "        return 0 + first\n")
+    (root / SOURCE).write_text(text)
+    assert catalogue.problems([FAULT], root) == []
+    [problem] = catalogue.problems([replace(FAULT, **change)], root)
+    assert "fault" in problem
+    assert says in problem
+
+
+def test_ids_are_unique() -> None:
+    assert "used 2 times" in catalogue.problems([FAULT, FAULT])[0]
+
+
+def test_lines_are_those_that_change() -> None:
+    assert FAULT.lines(CODE) == [8]
+    wide = replace(
+        FAULT, old=CODE[CODE.index("    if") :], new=CODE[CODE.index("    if") :].replace("-first", "first")
+    )
+    assert wide.lines(CODE) == [15]
+    gone = replace(FAULT, old="        return first\n    return second\n", new="    return second\n")
+    assert gone.lines(CODE) == [9]
+
+
+def test_tests_are_those_that_execute_the_lines() -> None:
+    both, one = {"tests/stats/test_sample.py", "tests/stats/test_weak.py", "tests/run/test_far.py"}, 15
+    assert known().executing(SOURCE, CODE, [8]) == both
+    assert known().executing(SOURCE, CODE, [one]) == {"tests/stats/test_sample.py"}
+    moved = CODE.replace("LEAST = 2", "LEAST = 2\nMOST = 3")
+    assert known().executing(SOURCE, moved, [one + 1]) == {"tests/stats/test_sample.py"}
+
+
+def test_of_a_constant_all_tests_of_the_file_count() -> None:
+    assert len(known().executing(SOURCE, CODE, [3])) == 3
+
+
+def test_of_a_function_that_was_edited_all_its_tests_count() -> None:
+    two = {"larger": [linemap.functions(CODE)[1].hash, [[2, 2, 1], [3, 3, 0]]]}
+    edited = CODE.replace("return -smaller(-first, -second)", "return -smaller(-second, -first)")
+    assert len(known(sources={SOURCE: two}).executing(SOURCE, CODE, [15])) == 1
+    assert len(known(sources={SOURCE: two}).executing(SOURCE, edited, [15])) == 3
+
+
+def test_the_nearest_tests_come_first_and_the_budget_bounds_the_others(root: Path) -> None:
+    far = root / "tests/run/test_far.py"
+    far.parent.mkdir()
+    far.write_text("")
+    choice = linemap.TestChoice(known(), NO_RULES, root)
+    near_ones = ("tests/stats/test_sample.py", "tests/stats/test_weak.py")
+    assert choice.tests_of(SOURCE, [8], most=9, budget=200).tests == (*near_ones, "tests/run/test_far.py")
+    chosen = choice.tests_of(SOURCE, [8], most=9, budget=50)
+    assert (chosen.tests, chosen.left_out) == (near_ones, 1)
+    quick = linemap.TestChoice(known(seconds=[1.0, 2.0, 0.1]), NO_RULES, root)
+    assert quick.tests_of(SOURCE, [8], most=9, budget=200).tests == (*near_ones, "tests/run/test_far.py")
+
+
+def test_the_test_file_of_the_same_name_is_always_among_them(root: Path) -> None:
+    choice = linemap.TestChoice(known(sources={}), NO_RULES, root)
+    assert choice.tests_of(SOURCE, [8], most=0, budget=0).tests == ("tests/stats/test_sample.py",)
+
+
+def test_rules_add_tests_and_leave_others_out(root: Path) -> None:
+    rules = linemap.ByHand(("*/test_sample.py",), (), (("src/*", ("*/test_w*",)),))
+    choice = linemap.TestChoice(known(sources={}), rules, root)
+    assert choice.tests_of(SOURCE, [8], most=9, budget=9).tests == ("tests/stats/test_weak.py",)
+
+
+def run_in(root: Path, mutant: Mutant, *, enough: int = 0, first: bool = False) -> dict[str, list[str]]:
+    """The failing tests of a mutant, by test file, in a tree that has the recorder beside it."""
+    choice = linemap.TestChoice(known(), NO_RULES, root)
+    tests = [test for test in known().tests if (root / test).is_file()]
+    tree = Tree(root)
+    with pytest.MonkeyPatch.context() as patch:
+        paths = f"{root / 'src'}:{ROOT}"
+        patch.setattr(
+            "tools.mutants.trees.environment", lambda at: {"PYTHONPATH": paths, "PATH": "/usr/bin:/bin"}
+        )
+        with tree.changed(mutant.file, mutant.applied((root / mutant.file).read_text())):
+            return matrix.Runner(choice, enough=enough).failing(tree, tests, first=first)
+
+
+def test_a_run_tells_which_tests_of_which_file_fail_and_leaves_the_tree_as_it_was(root: Path) -> None:
+    failing = run_in(root, FAULT)
+    assert failing == {
+        "tests/stats/test_sample.py": ["test_smaller", "test_larger"],
+        "tests/stats/test_weak.py": [],
+    }
+    assert (root / SOURCE).read_text() == CODE
+
+
+def test_once_enough_files_fail_no_other_begins(root: Path) -> None:
+    assert run_in(root, FAULT, enough=1) == {"tests/stats/test_sample.py": ["test_smaller", "test_larger"]}
+
+
+def test_a_fault_with_which_nothing_can_be_loaded_is_caught_by_all(root: Path) -> None:
+    failing = run_in(root, replace(FAULT, old="LEAST = 2", new="LEAST = 2 / 0"))
+    assert list(failing.values()) == [["(collection)"]] * 2
+
+
+def test_a_process_that_dies_names_the_file_in_which_it_did(root: Path) -> None:
+    dies = replace(
+        FAULT, old="        return first\n    return", new="        import os; os.abort()\n    return"
+    )
+    failing = run_in(root, dies)
+    assert failing["tests/stats/test_sample.py"] == [matrix.CRASHES]
+    assert failing["tests/stats/test_weak.py"] == [matrix.CRASHES]
+
+
+def planned(root: Path, mutant: Mutant = FAULT) -> matrix.Planned:
+    choice = linemap.TestChoice(known(), NO_RULES, root)
+    [plan] = matrix.plan([mutant], choice, most=9, budget=50)
+    return plan
+
+
+def test_what_was_run_is_not_run_again_until_snippet_or_test_change(root: Path, tmp_path: Path) -> None:
+    plan, hashes = planned(root), {"tests/stats/test_sample.py": "a", "tests/stats/test_weak.py": "b"}
+    journal = matrix.Journal(tmp_path / "results.jsonl")
+    assert journal.missing(plan, hashes, 0) == list(hashes)
+    journal.add("fault", matrix.Row(plan.key, {"tests/stats/test_sample.py": ("a", ["test_smaller"])}, 1.0))
+    again = matrix.Journal(tmp_path / "results.jsonl")  # as the next process reads it
+    assert again.missing(plan, hashes, 0) == ["tests/stats/test_weak.py"]
+    assert again.missing(plan, hashes, 1) == []
+    assert again.missing(plan, hashes | {"tests/stats/test_sample.py": "c"}, 1) == list(hashes)
+    other = planned(root, replace(FAULT, new="    if first >= second:"))
+    assert again.missing(other, hashes, 0) == list(hashes)
+
+
+def test_the_matrix_is_sorted_and_says_what_catches_a_mutant_alone(root: Path, tmp_path: Path) -> None:
+    plan, journal = planned(root), matrix.Journal(tmp_path / "results.jsonl")
+    cells = {"tests/stats/test_sample.py": ("a", ["one", "two"]), "tests/stats/test_weak.py": ("b", [])}
+    journal.add("fault", matrix.Row(plan.key, cells, 2.0))
+    made = matrix.written([plan], journal, tmp_path / "matrix.json")
+    assert made["fault"]["caught"] == {"tests/stats/test_sample.py": 2}
+    assert (made["fault"]["ran"], matrix.read(tmp_path / "matrix.json")) == (2, made)
+    said = "\n".join(matrix.summary([FAULT], made))
+    assert "tests/stats/test_sample.py: fault" in said
+    assert matrix.lost_without(["tests/stats/test_sample.py"], made) == {
+        "fault": ["tests/stats/test_sample.py"]
+    }
+    assert matrix.lost_without(["tests/stats/test_weak.py"], made) == {}
+
+
+def test_two_files_that_catch_a_mutant_together_may_not_both_go() -> None:
+    made = {"fault": {"caught": {"a": 1, "b": 1}}}
+    assert matrix.lost_without(["a"], made) == {}
+    assert matrix.lost_without(["a", "b", "c"], made) == {"fault": ["a", "b"]}
+
+
+def test_changed_lines_are_those_of_the_new_text() -> None:
+    diff = "@@ -3 +3 @@\n-a\n+b\n@@ -7,2 +6,0 @@\n-c\n-d\n@@ -9,0 +9,3 @@\n+e\n+f\n+g\n"
+    assert near.changed_lines(diff) == [3, 6, 9, 10, 11]
+
+
+def selected(root: Path, files: list[str], seconds: float, **caught: dict[str, int]) -> near.Selection:
+    far = root / "tests/run/test_far.py"
+    far.parent.mkdir(exist_ok=True)
+    far.write_text("")
+    choice = linemap.TestChoice(known(), NO_RULES, root)
+    lines = {file: [8] for file in files if file == SOURCE}
+    return near.select(near.Change(files, lines), choice, [FAULT], caught, seconds=seconds)
+
+
+def test_near_runs_changed_tests_first_and_says_what_is_left_out(root: Path) -> None:
+    changed = selected(root, ["tests/run/test_far.py", SOURCE], 50)
+    assert changed.tests == ("tests/run/test_far.py",)  # however long it takes
+    assert set(changed.left_out) == {"tests/stats/test_sample.py", "tests/stats/test_weak.py"}
+    assert selected(root, ["README.md"], 50).tests == ()
+
+
+def test_near_runs_what_caught_a_mutant_before_what_only_executes_the_lines(root: Path) -> None:
+    assert selected(root, [SOURCE], 1.5).tests == ("tests/stats/test_sample.py",)
+    weak = {"tests/stats/test_weak.py": 1}
+    assert selected(root, [SOURCE], 1.5, fault=weak).tests == ("tests/stats/test_weak.py",)
+
+
+def test_near_runs_the_tests_that_use_a_changed_helper(root: Path) -> None:
+    helper = root / "tests/helpers/numbers.py"
+    helper.parent.mkdir()
+    helper.write_text("")
+    test = root / "tests/stats/test_weak.py"
+    test.write_text(f"from tests.helpers.numbers import one\n{test.read_text()}")
+    assert selected(root, ["tests/helpers/numbers.py"], 50).tests == ("tests/stats/test_weak.py",)
+
+
+def drawn(root: Path, struck: list[tuple[str, str, str]], count: int = 2) -> list[Mutant]:
+    return draw.draw("stats", count, seed=1, taken=[], struck=struck, root=root)
+
+
+def test_the_same_seed_draws_the_same_and_what_was_struck_is_not_drawn_again(root: Path) -> None:
+    first, second = drawn(root, [])
+    assert drawn(root, []) == [first, second]
+    assert catalogue.problems([first, second], root) == []
+    gone = (first.file, first.old, first.new)
+    assert gone not in [(mutant.file, mutant.old, mutant.new) for mutant in drawn(root, [gone])]
+
+
+def test_what_is_drawn_reads_as_it_was_written(root: Path, tmp_path: Path) -> None:
+    mutants = drawn(root, [])
+    path = tmp_path / "mutants.toml"
+    path.write_text("# A title.\n" + "".join(map(draw.as_toml, mutants)) + "\n# The end.\n")
+    assert catalogue.read(path) == mutants
+    path.write_text(draw.strike(path.read_text(), mutants[1], "It changes nothing."))
+    assert catalogue.read(path) == mutants[:1]
+    assert [entry["old"] for entry in catalogue.struck(path)] == [mutants[1].old]
+    assert "# The end." in path.read_text()
+
+
+@pytest.mark.parametrize(
+    ("code", "operator", "expected"),
+    [
+        ("return a < b", "compare", "return a <= b"),
+        ("return a + b", "compute", "return a - b"),
+        ("return a and b", "join", "return a or b"),
+        ("return not a", "not", "return a"),
+        ("return [1][a]", "constant", "return [2][a]"),
+        ("return max(a, b)", "extreme", "return min(a, b)"),
+        ("return f(a, b)", "swap", "return f(b, a)"),
+        ("return f(a, c=b)", "drop", "return f(a)"),
+        ("return a[-1]", "index", "return a[0]"),
+        ("return a if b else c", "branch", "return a"),
+        ("return a == b", "return", "return not (a == b)"),
+        ("f(a)", "delete", "pass"),
+    ],
+)
+def test_operators(code: str, operator: str, expected: str) -> None:
+    text = f"def of(a, b=1):\n    {code}\n"
+    edits = draw._Finder(draw.Source.of("of.py", text)).found()
+    made = [text[: edit.start] + edit.text + text[edit.end :] for edit in edits if edit.operator == operator]
+    assert f"def of(a, b=1):\n    {expected}\n" in made
+
+
+@pytest.mark.parametrize(
+    "code",
+    ['"""words"""', 'raise ValueError(f"{a + 1}")', "assert a < 1", 'b: "int | None" = None', 'x = "a" + a'],
+)
+def test_words_and_annotations_are_not_drawn_from(code: str) -> None:
+    text = f"def of(a):\n    {code}\n"
+    assert draw._Finder(draw.Source.of("of.py", text)).found() == []
+
+
+def test_a_map_says_which_lines_run_when_something_is_called(tmp_path: Path) -> None:
+    from coverage import CoverageData
+
+    tree, record = tmp_path / "tree", tmp_path / "record"
+    (tree / SOURCE).parent.mkdir(parents=True)
+    (tree / SOURCE).write_text(CODE)
+    record.mkdir()
+    data = CoverageData(basename=str(record / "lines.1"))
+    for context, lines in (
+        ("", [3, 6, 13]),
+        ("tests/a.py", [6, 8, 9]),
+        ("fixture made", [15]),
+        ("tests/c.py", [3, 6]),
+    ):
+        data.set_context(context)
+        data.add_lines({str(tree / SOURCE): lines})
+    data.write()
+    (record / "fixtures.1.json").write_text(json.dumps([["tests/b.py", "made"]]))
+    reports = [{"test": "tests/a.py::test", "phase": "call", "outcome": "failed", "seconds": 2.0}]
+    (record / "reports.jsonl").write_text("".join(json.dumps(entry) + "\n" for entry in reports))
+    linemap.save(linemap.make(record, tree), tmp_path / "map.json")
+    made = linemap.LineMap.load(tmp_path / "map.json")
+    assert made.executing(SOURCE, CODE, [8]) == {"tests/a.py"}
+    assert made.executing(SOURCE, CODE, [15]) == {"tests/b.py"}
+    assert made.of_file(SOURCE) == {"tests/a.py", "tests/b.py"}  # the third only loads the file
+    assert (made.duration("tests/a.py"), made.failing) == (2.0, {"tests/a.py::test"})
+
+
+def test_durations_are_those_of_a_report_where_there_is_one(tmp_path: Path) -> None:
+    path = tmp_path / "report.xml"
+    cases = '<testcase classname="tests.run.test_a" time="1.5"/><testcase classname="tests.run.test_a.TestB" time="2"/>'
+    path.write_text(f"<testsuites><testsuite>{cases}</testsuite></testsuites>")
+    data = {"tests": ["tests/run/test_a.py", "tests/run/test_b.py"], "seconds": [9.0, 8.0], "failing": []}
+    assert linemap.timed(data, path) == data | {"seconds": [3.5, 8.0]}
