@@ -12,7 +12,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .venv/installed: pyproject.toml models/pyproject.toml papers/pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt torch
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e models -e papers -e '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e models -e '.[dev]' -e papers
 	touch $@
 
 demo: .venv/installed
