@@ -5,6 +5,7 @@ python -m tools.same                    run every study; differ from the committ
 python -m tools.same --ref COMMIT       the same beside that commit, built and run on this machine: bit for bit
     --tolerance X                       another tolerance, such as 1e-6 where sums are taken in another order
     --study NAME …                      only these studies
+python -m tools.same faults             put six small faults into a copy, one at a time: each must be noticed
 """
 
 import argparse
@@ -20,6 +21,7 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 
 from tools.same.compare import differences
+from tools.same.faults import unnoticed
 from tools.same.recording import Recording
 from tools.same.studies import STUDIES
 
@@ -31,7 +33,7 @@ SOURCES = ("src", "models/src", "papers/src", "")
 def main() -> int:
     """Read the options and do as they say."""
     parser = argparse.ArgumentParser(description="Same numbers, same verdicts.")
-    parser.add_argument("action", nargs="?", choices=("check", "record", "run"), default="check")
+    parser.add_argument("action", nargs="?", choices=("check", "record", "run", "faults"), default="check")
     parser.add_argument("folder", nargs="?", type=Path, default=REFERENCE, help="where to write (record)")
     parser.add_argument("--ref", help="a commit to compare with")
     parser.add_argument("--tolerance", type=float, help="relative; 1e-6, or 0 beside a commit")
@@ -45,6 +47,8 @@ def main() -> int:
         shutil.rmtree(options.folder, ignore_errors=True)
         run_all(ROOT, options.study, options.folder, compact=True)
         return 0
+    if options.action == "faults":
+        return 1 if unnoticed() else 0
     tolerance = options.tolerance if options.tolerance is not None else 0.0 if options.ref else 1e-6
     with TemporaryDirectory() as folder:
         old, new = REFERENCE, Path(folder) / "new"
