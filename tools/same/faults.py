@@ -17,7 +17,7 @@ FAULTS = {
     "a swapped direction": ("pointing-directions-swapped", "tiny-gpt2"),
     "a lost control": ("relations-control-not-subtracted", "demo"),
     "a verdict corrected over one stack in place of all": ("ablation-corrected-over-one-stack", "tiny-t5"),
-    "the last layer's values for all layers": ("numba-maps-of-the-next-layer", "tiny-llama"),
+    "the last layer's values for all layers": ("measures-last-layer-for-all", "tiny-llama"),
 }
 """By kind, the mutant (tools/mutants/mutants.toml) and the study that is run for it."""
 
