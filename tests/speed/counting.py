@@ -11,7 +11,6 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from types import FrameType
 from typing import Any, Literal
@@ -48,20 +47,23 @@ def is_own(frame: FrameType) -> bool:
     return module.partition(".")[0] == "headscope" and frame.f_code.co_name not in INLINED
 
 
-@dataclass(eq=False)
 class CallCounter:
-    """A profile function: counts calls into headscope. Every time a generator goes on counts as a call.
+    """A profile function: counts calls into headscope, by thread. Every time a generator goes on counts as a call.
 
     Calls of C functions are not counted, since torch operations are.
     """
 
-    counts: Counts
-    thread: int
+    def __init__(self) -> None:
+        self.by_thread: Counter[int] = Counter()  # no two threads add to the same number
 
     def __call__(self, frame: FrameType, event: str, _argument: object) -> None:
         if event == "call" and is_own(frame):
-            in_model = threading.get_ident() == self.thread
-            self.counts["calls" if in_model else "reading_calls"] += 1
+            self.by_thread[threading.get_ident()] += 1
+
+    def counts(self) -> Counts:
+        """The calls in the thread that asks, which runs the model, and in those that read."""
+        here = self.by_thread[threading.get_ident()]
+        return Counter(calls=here, reading_calls=self.by_thread.total() - here)
 
 
 class OperationCounter(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's, which has no types
@@ -139,10 +141,10 @@ def profiled_by(profile: Callable[[FrameType, str, Any], None]) -> Iterator[None
 def counted(work: Callable[[], object]) -> Counts:
     """What some work costs."""
     counts: Counts = Counter()
-    calls = CallCounter(counts, threading.get_ident())
+    calls = CallCounter()
     with one_thread(), launches_counted(counts), OperationCounter(counts), profiled_by(calls):
         work()
-    return counts
+    return counts + calls.counts()
 
 
 def run(model: Model, batches: int, *, kernels: bool = True) -> hs.Atlas:
@@ -166,6 +168,16 @@ def per_batch(model: Model, *, kernels: bool = True) -> Counts:
     return more
 
 
+def softmaxes(model: Model) -> int:
+    """How often torch computes a softmax for one batch of the default run: 0 where kernels compute all attention."""
+    counts: list[Counts] = []
+    for batches in (2, 1):
+        counts.append(Counter())
+        with one_thread(), OperationCounter(counts[-1]):
+            run(model, batches)
+    return counts[0]["softmaxes"] - counts[1]["softmaxes"]
+
+
 @contextmanager
 def backend_used(backend: Backend) -> Iterator[None]:
     """Inside, attention is computed by this backend; that of GPUs is interpreted on the CPU."""
@@ -177,13 +189,13 @@ def backend_used(backend: Backend) -> Iterator[None]:
         yield
 
 
-def cost(backend: Backend, architecture: str = "bert") -> dict[str, int]:
+def cost(backend: Backend) -> dict[str, int]:
     """What one layer costs on one batch, and what a batch costs beside its layers."""
-    one, two = tinier(architecture, 1), tinier(architecture, 2)
+    one, two = tinier("bert", 1), tinier("bert", 2)
     kernels = backend != "reference"
     with backend_used(backend):
         for model in (one, two):
-            run(model, 1, kernels=kernels)  # compiles, and fills caches
+            run(model, 2, kernels=kernels)  # compiles, and fills caches
         of_one, of_two = (per_batch(model, kernels=kernels) for model in (one, two))
     names = ["calls", "operations", *(["launches"] if backend == "triton" else [])]
     layer = {f"{name}_per_layer": of_two[name] - of_one[name] for name in names}

@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from tests.helpers.tiny import tiny
-from tests.speed.counting import BACKENDS, PAIRS, TEXTS_A_BATCH, Backend, cost, per_batch, run
+from tests.speed.counting import BACKENDS, PAIRS, TEXTS_A_BATCH, Backend, cost, run, softmaxes
 from tests.speed.paths import of_analyze
 
 import headscope as hs
@@ -49,7 +49,7 @@ def backend_of(name: str) -> Figures:
     options = run(model, batches=len(PAIRS) // TEXTS_A_BATCH).provenance["options"]
     names = ("captured_by", "kernels", "weigh", "weigh_note", "distances")
     figures: Figures = {option: options[option] for option in names if option in options}
-    return {**figures, "softmaxes": per_batch(model)["softmaxes"]}
+    return {**figures, "softmaxes": softmaxes(model)}
 
 
 def cost_of(backend: Backend) -> Figures:
