@@ -5,8 +5,8 @@ BIN := .venv/bin
 # Where a machine forbids it, every process compiles headscope again, and the tests start two hundred.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test same reference coverage near mutants mutants-matrix mutants-map wheel-test test-gpu bench bench-gpu \
-	docs models web web-lint check generated clean fuzz
+.PHONY: demo test same reference coverage near mutants mutants-matrix mutants-map wheel-test test-gpu bench bench-ab \
+	bench-gpu docs models web web-lint check generated clean fuzz
 
 # Everything is pinned in constraints.txt; the stamp is younger than what it was made from.
 .venv/installed: pyproject.toml models/pyproject.toml papers/pyproject.toml constraints.txt
@@ -44,6 +44,10 @@ mutants-map: .venv/installed
 # What a run costs here: ratios to the plain forward pass, into benchmarks/RESULTS.md and the README. On a quiet machine.
 bench: .venv/installed
 	$(BIN)/python benchmarks/bench.py $(if $(PEERS),--peers $(PEERS))
+
+# Is this tree slower than a commit? Both in turn: make bench-ab OLD=HEAD~1, with PAIRS=3 or WORK=attention for less.
+bench-ab: .venv/installed
+	$(BIN)/python -m benchmarks.ab $(OLD) $(if $(PAIRS),--pairs $(PAIRS)) $(if $(WORK),--work $(WORK))
 
 # On a machine with a GPU, with its own Python: torch, triton, transformers and numpy are enough.
 test-gpu:

@@ -261,12 +261,12 @@ def sharpen(network: PreTrainedModel, times: int = 20) -> None:
 
 
 @cache
-def tinier(architecture: str) -> Model:
-    """The same with two layers of two heads: for what is interpreted head by head."""
+def tinier(architecture: str, layers: int = 2) -> Model:
+    """The same with two layers, or so many, of two heads: for what is interpreted head by head."""
     torch.manual_seed(0)
     like = tiny(architecture)
     config = deepcopy(like.network.config)
-    config.num_hidden_layers = config.num_attention_heads = 2
+    config.num_hidden_layers, config.num_attention_heads = layers, 2
     network = type(like.network)(config)
     sharpen(network)
     return wrap(network.eval(), like.tokenizer, name=f"tinier-{architecture}")

@@ -9,13 +9,11 @@ python -m tools.same faults             put six small faults into a copy, one at
 """
 
 import argparse
-import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
@@ -24,10 +22,9 @@ from tools.same.compare import differences
 from tools.same.faults import unnoticed
 from tools.same.recording import Recording
 from tools.same.studies import STUDIES
+from tools.worktrees import ROOT, checked_out, environment
 
-ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "tools" / "same" / "reference"
-SOURCES = ("src", "models/src", "papers/src", "")
 
 
 def main() -> int:
@@ -56,6 +53,7 @@ def main() -> int:
         if options.ref:
             old = Path(folder) / "old"
             with checked_out(options.ref) as tree:
+                lend_studies(tree)
                 run_all(tree, options.study, old)
         return compare_all(options.study, old, new, tolerance)
 
@@ -68,15 +66,13 @@ def run_study(name: str, folder: Path, *, compact: bool) -> None:
 
 def run_all(tree: Path, studies: Sequence[str], folder: Path, *, compact: bool = False) -> None:
     """Run the studies of a tree, two at a time, with one thread each: sums are then taken in one order."""
-    paths = os.pathsep.join(str(tree / source) for source in SOURCES)
-    environment = {**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
-    environment["TOKENIZERS_PARALLELISM"] = "false"
+    single = {**environment(tree), "OMP_NUM_THREADS": "1"}
 
     def run(name: str) -> None:
         started = perf_counter()
         words = [sys.executable, "-m", "tools.same", "run", str(folder), "--study", name]
         words += ["--compact"] if compact else []
-        done = subprocess.run(words, cwd=tree, env=environment, check=False, capture_output=True, text=True)
+        done = subprocess.run(words, cwd=tree, env=single, check=False, capture_output=True, text=True)
         if done.returncode:
             raise SystemExit(f"the study {name} failed:\n{done.stderr[-4000:]}")
         print(f"{name}: {perf_counter() - started:.0f} s", file=sys.stderr, flush=True)
@@ -85,22 +81,11 @@ def run_all(tree: Path, studies: Sequence[str], folder: Path, *, compact: bool =
         list(pool.map(run, studies))
 
 
-@contextmanager
-def checked_out(commit: str) -> Iterator[Path]:
-    """The commit in a folder of its own; it gets these studies where it has none."""
-    with TemporaryDirectory() as folder:
-        tree = Path(folder) / "tree"
-        subprocess.run(
-            ["git", "worktree", "add", "--detach", "--quiet", str(tree), commit], cwd=ROOT, check=True
-        )
-        try:
-            if not (tree / "tools" / "same").is_dir():
-                shutil.copytree(
-                    ROOT / "tools" / "same", tree / "tools" / "same", ignore=lambda *_: {"reference"}
-                )
-            yield tree
-        finally:
-            subprocess.run(["git", "worktree", "remove", "--force", str(tree)], cwd=ROOT, check=True)
+def lend_studies(tree: Path) -> None:
+    """Give a commit from before these studies a copy of them."""
+    if not (tree / "tools" / "same").is_dir():
+        shutil.copytree(ROOT / "tools" / "same", tree / "tools" / "same", ignore=lambda *_: {"reference"})
+        shutil.copy2(ROOT / "tools" / "worktrees.py", tree / "tools" / "worktrees.py")
 
 
 def compare_all(studies: Sequence[str], old: Path, new: Path, tolerance: float) -> int:
