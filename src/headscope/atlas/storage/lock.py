@@ -22,6 +22,7 @@ def lock(target: Path, *, patience: float | None = None) -> Iterator[None]:
     TimeoutError after `patience` seconds, PATIENCE where none are named.
     """
     path = lock_file(target)
+    path.parent.stat()  # FileNotFoundError, where filelock would make the folder
     # Without a fallback: a lock that is only a file outlives a process that was killed.
     held = FileLock(path, timeout=PATIENCE if patience is None else patience, fallback_to_soft=False)
     try:
