@@ -165,6 +165,19 @@ def test_the_lock_of_a_killed_writer_is_free(path: Path) -> None:
     assert [file.name for file in path.parent.iterdir()] == ["a.nc"]
 
 
+@pytest.mark.parametrize("code", [errno.ENOSYS, errno.ENOLCK])
+def test_a_file_system_without_locks_is_written_to(
+    path: Path, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(code, "no locks here")
+
+    monkeypatch.setattr("fcntl.flock", refuse)
+    build().save(path)
+    assert [file.name for file in path.parent.iterdir()] == ["a.nc"]
+    assert "example" in hs.open(path)
+
+
 # The file
 
 

@@ -18,9 +18,7 @@ from headscope.atlas.sentences import as_line, from_line
 from headscope.atlas.storage.index import read_indexed, with_index
 from headscope.atlas.storage.stored import DamagedError, StoredGroup, StoredTree
 from headscope.errors import AtlasError, HeadscopeError
-from headscope.text.files import open_text
 from headscope.text.formats.coreference import _chunks
-from headscope.text.formats.json_parts import read_parts
 from headscope.types import HeadId
 
 FEW = settings(
@@ -122,27 +120,6 @@ JSON = st.recursive(
     lambda below: st.lists(below, max_size=4) | st.dictionaries(st.text(max_size=4), below, max_size=4),
     max_leaves=12,
 )
-
-
-def test_parts_of_json_are_those_of_the_whole(tmp_path: Path) -> None:
-    path = tmp_path / "a.json"
-
-    @FEW
-    @given(
-        st.dictionaries(st.text(max_size=4) | st.just("data"), JSON, max_size=5), st.sampled_from([None, 1])
-    )
-    def check(value: dict[str, Any], indent: int | None) -> None:
-        path.write_text(json.dumps(value, indent=indent), encoding="utf-8")
-        whole: dict[str, Any] = {}
-        with open_text(path) as stream:
-            for name, part, is_element in read_parts(stream, "data", "x"):
-                if is_element:
-                    whole[name].append(part)
-                else:
-                    whole[name] = part
-        assert whole == value
-
-    check()
 
 
 @FEW

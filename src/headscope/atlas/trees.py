@@ -4,12 +4,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import xarray as xr
-from xarray.conventions import encode_cf_variable, encode_dataset_coordinates
 
 from headscope.atlas.files import COMPANIONS, Results, measure_names
-from headscope.atlas.storage.hdf5 import read_hdf5, write_hdf5
+from headscope.atlas.storage.hdf5 import read_hdf5
 from headscope.atlas.storage.index import with_index
-from headscope.atlas.storage.stored import StoredGroup, StoredTree
 from headscope.types import LabelledArray
 
 
@@ -19,18 +17,8 @@ def content_of(tree: xr.DataTree) -> bytes:
     Built in memory (an atlas is a few MB): a full disk then fails a plain write, which can be told apart and cleaned
     up, instead of somewhere inside HDF5.
     """
-    content = write_hdf5(StoredTree({node.path: _encoded(node) for node in tree.subtree}))
+    content = bytes(tree.to_netcdf(engine="h5netcdf"))
     return with_index(content, *read_hdf5(content))
-
-
-def _encoded(node: xr.DataTree) -> StoredGroup:
-    """A group as NetCDF has it: truth values as numbers, numbers that are missing as nan."""
-    variables, attrs = encode_dataset_coordinates(node.to_dataset(inherit=False))
-    encoded = {str(name): encode_cf_variable(variable, name=name) for name, variable in variables.items()}
-    return StoredGroup(
-        {name: (tuple(map(str, own.dims)), own.values, own.attrs) for name, own in encoded.items()},
-        dict(attrs),
-    )
 
 
 def tree_of(groups: Mapping[str, xr.Dataset], attrs: Mapping[str, object]) -> xr.DataTree:

@@ -1,21 +1,13 @@
-"""The NetCDF file that is written is the one that xarray would write, object by object."""
+"""An atlas file is a NetCDF-4 file that other programs read, whatever stands behind it."""
 
 import io
-from collections.abc import Iterator
-from typing import Any
 
-import h5py
 import numpy as np
 import pytest
 import xarray as xr
 from tests.helpers.atlases import random_atlas, with_dependency
 
 from headscope.atlas.trees import content_of
-
-NUMBERED = ("_Netcdf4Dimid", "_Netcdf4Coordinates")
-"""Attributes with the numbers of dimensions, which any order will do for."""
-REFERRING = ("DIMENSION_LIST", "REFERENCE_LIST", "_NCProperties")
-"""Attributes with places in the file; and the versions of what wrote it."""
 
 
 def strange() -> xr.DataTree:
@@ -45,52 +37,6 @@ TREES = {
 @pytest.fixture(params=TREES)
 def tree(request: pytest.FixtureRequest) -> xr.DataTree:
     return TREES[request.param]()
-
-
-def objects(content: bytes) -> Iterator[tuple[str, Any]]:
-    """Every group and array by its path, with all that HDF5 tells of it."""
-    with h5py.File(io.BytesIO(content)) as file:
-        names: list[str] = ["/"]
-        file.visit(names.append)
-        for name in names:
-            item = file[name]
-            attrs = {
-                key: (item.attrs.get_id(key).dtype, item.attrs.get_id(key).shape, repr(item.attrs[key]))
-                for key in item.attrs
-                if key not in (*NUMBERED, *REFERRING)
-            }
-            told: tuple[Any, ...] = (sorted(item.attrs), attrs)
-            if isinstance(item, h5py.Dataset):
-                scales = [[scale.name for scale in dim.values()] for dim in item.dims]
-                told += (
-                    item.dtype,
-                    item.shape,
-                    item.maxshape,
-                    repr(item.fillvalue),
-                    item[...].tolist(),
-                    scales,
-                )
-            else:
-                told += ([inner for inner in item if "CLASS" not in item[inner].attrs],)  # in order
-            yield name, told
-
-
-def numbers(content: bytes) -> list[int]:
-    """Those of all dimensions."""
-    with h5py.File(io.BytesIO(content)) as file:
-        found: dict[str, int] = {}
-        file.visititems(
-            lambda name, item: (
-                found.update({name: int(item.attrs["_Netcdf4Dimid"])}) if "CLASS" in item.attrs else None
-            )
-        )
-        return sorted(found.values())
-
-
-def test_every_object_is_what_xarray_writes(tree: xr.DataTree) -> None:
-    ours, theirs = content_of(tree), bytes(tree.to_netcdf(None, engine="h5netcdf"))
-    assert dict(objects(ours)) == dict(objects(theirs))
-    assert numbers(ours) == numbers(theirs) == list(range(len(numbers(ours))))
 
 
 def test_other_programs_read_what_was_written(tree: xr.DataTree) -> None:

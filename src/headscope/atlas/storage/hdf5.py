@@ -1,31 +1,27 @@
-"""Atlas files as HDF5 has them: NetCDF-4 written, and read again, checked array by array before a number is read.
+"""Reading NetCDF-4 files with h5py, each array checked before its numbers are read.
 
-Reading runs where a file was just written, to make its index, and for a file from elsewhere only in a process of its
-own (`headscope.atlas.storage.bounded`): HDF5 can be made to loop, and Python cannot interrupt it. xarray would do
-both, and takes many times as long.
+This runs on a file that was just written, to make its index, and on a file from elsewhere only in a process of its own
+(`headscope.atlas.storage.bounded`): HDF5 can be made to loop, and Python cannot interrupt it.
 """
 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Mapping
 
 import h5py
 import numpy as np
 
 from headscope.atlas.storage.index import Place
-from headscope.atlas.storage.stored import RefusedError, StoredGroup, StoredTree, Variable
+from headscope.atlas.storage.stored import RefusedError, StoredGroup, StoredTree
 
 _ONLY_DIMENSION = b"This is a netCDF dimension but not a netCDF variable"
-_FILL = "_FillValue"
 _OF_FORMAT = {
     "CLASS",
     "NAME",
     "DIMENSION_LIST",
     "REFERENCE_LIST",
-    _FILL,
+    "_FillValue",
     "_NCProperties",
     "_nc3_strict",
     "_Netcdf4Dimid",
@@ -37,95 +33,6 @@ _PACKED = 64
 """How many times as large as the file its arrays may be: more is a bomb."""
 _AT_LEAST = 1 << 26  # bytes that arrays may take whatever the size of the file
 _DEEPEST = 8  # groups in groups; an atlas has two
-_BLOCK = 1 << 12  # bytes by which a file grows while it is written
-_IN_ORDER = {"track_order": True}  # as things were put there, not by name
-
-
-def write_hdf5(stored: StoredTree) -> bytes:
-    """The bytes of a NetCDF-4 file of these groups, of which the outer come first: what xarray would write."""
-    writer = _Writer()
-    options = {"driver": "core", "backing_store": False, "block_size": _BLOCK}  # in memory
-    with h5py.File("atlas", "w", **options, **_IN_ORDER) as file:
-        for path, group in stored.groups.items():
-            writer.write(file if path == "/" else file.create_group(path, **_IN_ORDER), group)
-        versions = f"version=2,h5py={h5py.version.version},hdf5={h5py.version.hdf5_version}"
-        file.attrs["_NCProperties"] = np.array(versions, h5py.string_dtype("ascii", len(versions)))
-        file.flush()
-        return bytes(file.id.get_file_image())
-
-
-@dataclass(frozen=True)
-class _Scale:
-    """A dimension: the array that holds its labels, or none, and its number in the file."""
-
-    array: h5py.Dataset
-    number: np.int32
-
-
-class _Writer:
-    """Puts groups into a file: labels first, which are the scales that the dimensions of arrays refer to."""
-
-    def __init__(self) -> None:
-        self.scales: dict[str, dict[str, _Scale]] = {}
-        """By the path of a group: the dimensions of it, and of those around it."""
-        self.count = 0
-
-    def write(self, place: h5py.Group, group: StoredGroup) -> None:
-        """Put one there; those around it come before."""
-        variables = group.variables
-        scales = dict(self.scales.get(place.parent.name, {}))
-        labels = [name for name, (dims, _, _) in variables.items() if dims == (name,) and name not in scales]
-        for dims, values, _ in variables.values():
-            for dim, size in zip(dims, values.shape, strict=True):
-                if dim not in scales:
-                    scales[dim] = self._scale(place, dim, size, variables[dim] if dim in labels else None)
-        for name, variable in variables.items():
-            if name not in labels:
-                _attach(_written(place, name, variable), [scales[dim] for dim in variable[0]])
-        _put(place, group.attrs)
-        self.scales[place.name] = scales
-
-    def _scale(self, place: h5py.Group, dim: str, size: int, labels: Variable | None) -> _Scale:
-        number, self.count = np.int32(self.count), self.count + 1
-        if labels is None:
-            array = place.create_dataset(dim, (size,), ">f4", maxshape=(size or None,), **_IN_ORDER)
-            array.make_scale(_ONLY_DIMENSION + b".%10d" % size)
-        else:
-            array = _written(place, dim, labels)
-            array.make_scale(dim)
-            array.attrs["_Netcdf4Coordinates"] = np.array([number])
-        array.attrs["_Netcdf4Dimid"] = number
-        return _Scale(array, number)
-
-
-def _written(place: h5py.Group, name: str, variable: Variable) -> h5py.Dataset:
-    _, values, attrs = variable
-    is_text, fill = values.dtype.kind in "UO", attrs.get(_FILL)
-    array = place.create_dataset(
-        name,
-        data=values.astype(object) if is_text else values,
-        dtype=h5py.string_dtype() if is_text else values.dtype,
-        fillvalue=fill,
-        maxshape=None if values.size else [size or None for size in values.shape],  # in NetCDF, 0 may grow
-        **_IN_ORDER,
-    )
-    _put(array, attrs if fill is None else attrs | {_FILL: values.dtype.type(fill)})
-    return array
-
-
-def _attach(array: h5py.Dataset, scales: Sequence[_Scale]) -> None:
-    """Say which dimensions the array has."""
-    for place, scale in enumerate(scales):
-        array.dims[place].attach_scale(scale.array)
-    if scales:
-        array.attrs["_Netcdf4Coordinates"] = np.array([scale.number for scale in scales])
-    if scales and len(array):
-        array.attrs["_Netcdf4Dimid"] = scales[0].number
-
-
-def _put(item: h5py.Group | h5py.Dataset, attrs: Mapping[str, Any]) -> None:
-    for name, value in attrs.items():
-        item.attrs[name] = value if isinstance(value, str) else np.atleast_1d(value)
 
 
 def read_hdf5(content: bytes) -> tuple[StoredTree, dict[Place, int]]:

@@ -6,6 +6,7 @@
 Version 2.0 has questions without an answer as well: `"is_impossible": true` and no answers.
 """
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,9 +14,12 @@ from typing import Any
 
 from headscope.errors import TextError
 from headscope.text.files import FileReading, TextStream, given_files, joined_names, shown
-from headscope.text.formats.json_parts import read_parts
+from headscope.text.formats.lines import json_kind
 from headscope.text.skipped import Skipped
 from headscope.text.words import Span
+
+SIZE_LIMIT = 1 << 28
+"""Characters of the largest file that is read: it is held in memory as a whole. SQuAD's own have 42 million."""
 
 _UNANSWERED = "no answers, and the file does not say version 2.0 or is_impossible"
 _EXPECTED = '{"data": [{"paragraphs": [{"context": "...", "qas": [...]}]}]}'
@@ -78,25 +82,23 @@ class _Reading:
     ever_impossible: bool = False  # any of them
 
     def questions(self, stream: TextStream) -> Iterator[Question]:
-        """The questions of a file, of which one article at a time is held as JSON."""
+        """The questions of a file."""
         path = shown(stream.path)
-        self.has_impossible, number, has_list = False, 0, False
-        kept: list[tuple[Question, str]] = []
         try:
-            for name, part, is_article in read_parts(stream, "data", _EXPECTED):
-                if is_article:
-                    kept.extend(self._article(part, f"{path}: article {number}"))
-                    number += 1
-                elif name == "data":
-                    has_list = isinstance(part, list)
-                elif name == "version":  # stands before the articles, or after them
-                    self.has_impossible |= str(part).lower().startswith(("v2", "2"))
+            content = _json_object(stream)
         except TextError as error:
             raise TextError(f"{path}: {error}") from error
-        if not has_list:
+        articles = content.get("data")
+        if not isinstance(articles, list):
             raise TextError(f"{path}: no list of articles in data; expected {_EXPECTED}")
+        self.has_impossible = str(content.get("version")).lower().startswith(("v2", "2"))
+        found = [
+            entry
+            for number, article in enumerate(articles)
+            for entry in self._article(article, f"{path}: article {number}")
+        ]
         self.ever_impossible |= self.has_impossible
-        for question, unanswered in kept:
+        for question, unanswered in found:
             if unanswered and not self.has_impossible:
                 self.skipped.add(f"{unanswered}: {_UNANSWERED}")
             else:
@@ -144,6 +146,26 @@ class _Reading:
             return entries
         self.skipped.add(f"{where}: no list of {key}")
         return []
+
+
+def _json_object(stream: TextStream) -> dict[str, Any]:
+    """The object that a file of at most SIZE_LIMIT characters is; TextError for anything else."""
+    pieces, size = [], 0
+    for piece in stream.chunks():
+        pieces.append(piece)
+        size += len(piece)
+        if size > SIZE_LIMIT:
+            raise TextError(f"more than {SIZE_LIMIT:,} characters; split the file into several")
+    try:
+        content = json.loads("".join(pieces))
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno}, column {error.colno}"
+        raise TextError(f"not JSON ({error.msg}, {place}); expected {_EXPECTED}") from error
+    except (ValueError, RecursionError) as error:  # a number or a nesting beyond what Python takes
+        raise TextError(f"JSON that cannot be read ({error}); expected {_EXPECTED}") from error
+    if not isinstance(content, dict):
+        raise TextError(f"{json_kind(content)}, not an object; expected {_EXPECTED}")
+    return content
 
 
 def _answer(answer: object, context: str) -> Answer:
