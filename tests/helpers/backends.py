@@ -10,6 +10,11 @@ from torch import Tensor
 from headscope.measures.fast import cpu
 
 
+def numba_works() -> bool:
+    """Whether measures are computed by compiled loops."""
+    return cpu.is_compiled()
+
+
 @contextmanager
 def without_numba(error: Exception | None = None) -> Iterator[None]:
     """Inside, the compiled loops cannot be loaded, and plain torch takes their place."""
