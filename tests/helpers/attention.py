@@ -86,6 +86,26 @@ def random_text(
     )  # fmt: skip
 
 
+def made_text(tokens: list[str]) -> Text:
+    """A text of these tokens: words but for [CLS] and [SEP]; after the first [SEP] comes the second segment."""
+    classes = {"[CLS]": CLS, "[SEP]": SEP, ".": PERIOD, ",": COMMA}
+    role = [classes.get(token, OTHER) for token in tokens]
+    is_word = [token not in {"[CLS]", "[SEP]"} for token in tokens]
+    ends = tokens.index("[SEP]") if "[SEP]" in tokens else len(tokens)
+    vocabulary = list(dict.fromkeys(tokens))
+    numbers = iter(range(len(tokens)))
+    return Text(
+        ids=[vocabulary.index(token) for token in tokens],
+        role=role,
+        segment=[int(place > ends) if is_word[place] else -1 for place in range(len(tokens))],
+        word=[next(numbers) if is_word[place] else -1 for place in range(len(tokens))],
+        word_type=[
+            vocabulary.index(token) if kind == OTHER else -1 for token, kind in zip(tokens, role, strict=True)
+        ],
+        maps=torch.zeros(1, 1, len(tokens), len(tokens)),
+    )
+
+
 def token_batch(texts: list[Text], *, extra: int = 0) -> TokenBatch:
     """The tokens of several texts, padded to the longest and `extra` more."""
     width = max(map(len, texts)) + extra
