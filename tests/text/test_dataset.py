@@ -1,19 +1,19 @@
 """Texts from folders, Parquet files and data sets: the same texts as from a plain file."""
 
 import json
+import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
 import headscope as hs
 from headscope.errors import OptionError, TextError
-from headscope.text.corpus import Corpus
-from headscope.text.formats import columns
 
 DOCUMENTS = ["The cat sat. It was red.", "A dog saw it.", "The house of a dog was blue."]
 
 
-def items(corpus: Corpus) -> list[object]:
+def items(corpus: Iterable[object]) -> list[object]:
     return list(corpus)
 
 
@@ -44,16 +44,19 @@ def test_a_folder_stands_for_its_files_by_name(tmp_path: Path, plain: list[objec
         hs.read_text(tmp_path / "empty")
 
 
-def test_parquet_files_are_read_a_few_rows_at_a_time(
-    tmp_path: Path, plain: list[object], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(columns, "_ROWS", 2)
+def test_parquet_files(tmp_path: Path, plain: list[object]) -> None:
     file = parquet(tmp_path / "t.parquet", text=[*DOCUMENTS[:2], None, DOCUMENTS[2]], label=[1, 2, 3, 4])
     corpus = hs.read_text(file)
     assert items(corpus) == plain
     assert items(corpus) == plain  # and once more
     named = parquet(tmp_path / "n.parquet", body=DOCUMENTS)
     assert items(hs.read_text(named, column="body")) == plain
+
+
+def test_parquet_files_of_more_rows_than_are_read_together(tmp_path: Path) -> None:
+    texts: list[object] = [f"Text {number}." for number in range(2500)]
+    file = parquet(tmp_path / "t.parquet", text=[*texts[:1024], None, *texts[1024:]])
+    assert [item.text for item in hs.read_text(file)] == texts
 
 
 def test_what_is_wrong_with_a_table_is_told(tmp_path: Path) -> None:
@@ -71,10 +74,8 @@ def test_what_is_wrong_with_a_table_is_told(tmp_path: Path) -> None:
 
 
 def test_a_missing_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing(name: str) -> None:
-        raise ImportError(name)
-
-    monkeypatch.setattr(columns, "import_module", missing)
+    for module in ("pyarrow", "pyarrow.parquet", "datasets"):
+        monkeypatch.setitem(sys.modules, module, None)
     (tmp_path / "t.parquet").write_bytes(b"")
     with pytest.raises(OptionError, match=r"pyarrow: pip install 'headscope\[datasets\]'"):
         items(hs.read_text(tmp_path / "t.parquet"))
