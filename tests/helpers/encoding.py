@@ -143,7 +143,8 @@ class Encoder:
         return segments(tokenized(map(_item, items), self.encoder), self.encoder)
 
     def _input(self, source: EncodedText, target: EncodedText | None) -> Input:
-        return Input(_tokens(source, self.tokenizer), target and _tokens(target, self.tokenizer))
+        described = _tokens(source, self.tokenizer)
+        return Input(described, None if target is None else _tokens(target, self.tokenizer))
 
 
 @dataclass(frozen=True)
@@ -192,7 +193,7 @@ class _OfLength:
 
 def batch_lengths(
     lengths: Iterable[int], texts_at: dict[int, int] | int, longest: int
-) -> Iterable[list[int]]:
+) -> Iterator[list[int]]:
     """How long the texts of each batch are; `texts_at` says how many texts of a length go together."""
 
     def most(length: int) -> int:

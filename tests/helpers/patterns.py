@@ -94,5 +94,6 @@ def shifted(text: Text) -> Text:
     inner = list(range(1, len(text) - 1))
     by = -(-len(inner) // 3)
     order = [0, *inner[by:], *inner[:by], *range(max(1, len(text) - 1), len(text))]
-    columns = {name: getattr(text, name) for name in ("ids", "role", "segment", "word", "word_type")}
-    return replace(text, **{name: [column[place] for place in order] for name, column in columns.items()})
+    columns = (text.ids, text.role, text.segment, text.word, text.word_type)
+    ids, role, segment, word, word_type = ([column[place] for place in order] for column in columns)
+    return replace(text, ids=ids, role=role, segment=segment, word=word, word_type=word_type)

@@ -24,7 +24,8 @@ every_measure = pytest.mark.parametrize("name", [name for name in NAMES if name 
 def lengths_of(text: Text) -> np.ndarray:
     """(layer, head, key) how long each value vector is after the output projection."""
     assert text.vectors is not None
-    return np.linalg.norm(text.vectors.numpy(), axis=-1)
+    lengths: np.ndarray = np.linalg.norm(text.vectors.numpy(), axis=-1)
+    return lengths
 
 
 def value_weighted(text: Text) -> Text:

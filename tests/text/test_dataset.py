@@ -2,8 +2,9 @@
 
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,7 +25,7 @@ def plain(tmp_path: Path) -> list[object]:
     return items(hs.read_text(path))
 
 
-def parquet(path: Path, **table: list[object]) -> Path:
+def parquet(path: Path, **table: Sequence[object]) -> Path:
     arrow = pytest.importorskip("pyarrow")
     pytest.importorskip("pyarrow.parquet").write_table(arrow.table(table), path)
     return path
@@ -56,7 +57,8 @@ def test_parquet_files(tmp_path: Path, plain: list[object]) -> None:
 def test_parquet_files_of_more_rows_than_are_read_together(tmp_path: Path) -> None:
     texts: list[object] = [f"Text {number}." for number in range(2500)]
     file = parquet(tmp_path / "t.parquet", text=[*texts[:1024], None, *texts[1024:]])
-    assert [item.text for item in hs.read_text(file)] == texts
+    sentences: list[Any] = list(hs.read_text(file))
+    assert [sentence.text for sentence in sentences] == texts
 
 
 def test_what_is_wrong_with_a_table_is_told(tmp_path: Path) -> None:

@@ -38,6 +38,12 @@ def test_joined_text_of_a_decoder_without_special_tokens() -> None:
     assert tokens.word_type == [0, -1, -1, 1, -1, -1, 0]
 
 
+def test_the_same_word_in_another_case_is_the_same_word() -> None:
+    tokens = Encoder(byte_tokenizer(), "joined").encode("Cat dog cAT").source
+    cat, dog = 0, 1
+    assert [kind for kind in tokens.word_type if kind >= 0] == [cat] * 3 + [dog] * 3 + [cat] * 3
+
+
 def test_llama_style_tokenizers_that_know_no_words_still_give_words() -> None:
     tokens = Encoder(sentencepiece_tokenizer(bos=True), "joined").encode("the cat sat.").source
     assert tokens.text == ["<s>", "▁the", "▁cat", "▁sat", "."]

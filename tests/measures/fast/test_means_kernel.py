@@ -21,7 +21,8 @@ def test_sums_squares_and_counts_of_what_applies(shape: tuple[int, ...]) -> None
     for texts in (1, 40):
         values = rng.normal(size=(texts, 3, 4, 5)).astype(np.float32)
         applies = rng.random((texts, *shape)) < 0.7 if shape else np.ones((texts, 1))
-        counts = np.broadcast_to(applies.reshape(texts, *[1] * (3 - len(shape)), *shape), values.shape) > 0
+        by_cell = applies.reshape(texts, *[1] * (3 - len(shape)), *shape).astype(bool)
+        counts = np.broadcast_to(by_cell, values.shape)
         values[~counts] = np.nan
         for text in range(texts):
             value = np.where(counts[text], values[text], 0).astype(float)

@@ -2,6 +2,7 @@
 
 import gzip
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,8 @@ def row(number: str, form: str, misc: str = "_") -> str:
 
 def read(path: Path, text: str | bytes) -> list[tuple[str, int]]:
     path.write_bytes(text.encode() if isinstance(text, str) else text)
-    return [(sentence.text, sentence.document) for sentence in hs.read_text(path)]
+    sentences: list[Any] = list(hs.read_text(path))
+    return [(sentence.text, sentence.document) for sentence in sentences]
 
 
 TWO_DOCUMENTS = (

@@ -3,7 +3,9 @@
 import gzip
 import os
 import threading
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,7 +18,8 @@ EXPECTED = [("One.", 0), ("Two.", 0), ("Three.", 0), ("Four.", 1)]
 
 def read(path: Path, text: str | bytes, *, published: bool = False) -> list[tuple[str, int]]:
     path.write_bytes(text.encode() if isinstance(text, str) else text)
-    return [(item.text, item.document) for item in hs.read_text(path).items(faithful=published)]
+    sentences: list[Any] = list(hs.read_text(path).items(faithful=published))
+    return [(sentence.text, sentence.document) for sentence in sentences]
 
 
 def test_a_line_is_a_paragraph_and_a_blank_line_ends_a_document(tmp_path: Path) -> None:
@@ -61,7 +64,7 @@ def test_a_long_line_is_read_piece_by_piece(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("word " * 100_000)
     corpus = hs.read_text(path)
-    sentences = iter(corpus)
+    sentences: Iterator[Any] = iter(corpus)
     assert len(next(sentences).text) == 4999
     assert corpus.progress is not None
     assert corpus.progress < 0.2
