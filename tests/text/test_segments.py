@@ -16,6 +16,11 @@ def test_consecutive_sentences_fill_a_segment_split_near_its_middle() -> None:
     assert ENCODER.segments(four) == [("the cat sat.", "it saw. a dog."), ("the mat was red.", None)]
 
 
+def test_of_two_boundaries_as_near_to_the_middle_the_first_is_taken() -> None:
+    three = [("a cat.", 0), ("it saw.", 0), ("a dog.", 0)]
+    assert ENCODER.segments(three) == [("a cat.", "it saw. a dog.")]
+
+
 def test_documents_are_not_mixed_and_the_last_one_counts() -> None:
     found = ENCODER.segments([("a cat.", 0), ("a dog.", 1), ("the mat.", 1)])
     assert found == [("a cat.", None), ("a dog.", "the mat.")]
