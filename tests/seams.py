@@ -42,6 +42,7 @@ def measured(
     texts: Sequence[Text],
     grid: HeadGrid,
     *,
+    weighting: Weighting = "attention",
     batch_size: int | None = None,
     padding: int = 0,
     published: bool = False,
@@ -58,7 +59,7 @@ def measured(
     for start in range(0, len(texts), size):
         group = list(texts[start : start + size])
         for batch in batches(grid, group, extra=padding, dtype=dtype, rubbish=garbage):
-            state.update(batch)
+            state.update(batch.moved if weighting == "value" else batch)
     return state
 
 

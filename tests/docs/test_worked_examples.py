@@ -2,52 +2,28 @@
 
 import math
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from tests.helpers.attention import Text, decoder, encoder, made_text
+from tests.seams import measured
 
-from headscope.batches import Carried
-from headscope.measures import MEASURES
-from headscope.types import (
-    CLS,
-    OTHER,
-    PERIOD,
-    ROLES,
-    SEP,
-    AttentionBatch,
-    HeadGrid,
-    LabelledArray,
-    TokenBatch,
-)
+from headscope.types import LabelledArray
 
 Map = list[list[float]]
 
 PAGES = Path(__file__).parents[2] / "docs" / "measures"
+CLASSES = ("cls", "sep", "period", "comma", "other")
 
-# [CLS] rain . [SEP]
-RAIN = TokenBatch(
-    ids=torch.tensor([[1, 10, 11, 2]]),
-    is_token=torch.ones(1, 4, dtype=torch.bool),
-    role=torch.tensor([[CLS, OTHER, PERIOD, SEP]]),
-    segment=torch.tensor([[-1, 0, 0, -1]]),
-    word=torch.tensor([[-1, 0, 1, -1]]),
-    word_type=torch.tensor([[-1, 0, -1, -1]]),
-)
+RAIN = made_text(["[CLS]", "rain", ".", "[SEP]"])
 RAIN_MAP: Map = [[0.25, 0.25, 0.25, 0.25], [0, 0.5, 0.5, 0], [0, 1, 0, 0], [0, 0, 0.5, 0.5]]
 ALL_ON_RAIN: Map = [[0, 1, 0, 0]] * 4
 
-# [CLS] rain fell [SEP] rain [SEP]
-PAIR = TokenBatch(
-    ids=torch.tensor([[1, 10, 12, 2, 10, 2]]),
-    is_token=torch.ones(1, 6, dtype=torch.bool),
-    role=torch.tensor([[CLS, OTHER, OTHER, SEP, OTHER, SEP]]),
-    segment=torch.tensor([[-1, 0, 0, -1, 1, -1]]),
-    word=torch.tensor([[-1, 0, 1, -1, 2, -1]]),
-    word_type=torch.tensor([[-1, 0, 1, -1, 0, -1]]),
-)
+PAIR = made_text(["[CLS]", "rain", "fell", "[SEP]", "rain", "[SEP]"])
 PAIR_MAP: Map = [
     [1, 0, 0, 0, 0, 0],
     [0, 0, 0.8, 0, 0.2, 0],
@@ -58,13 +34,12 @@ PAIR_MAP: Map = [
 ]
 
 
-def measured(
-    name: str, tokens: TokenBatch, *maps: Map, causal: bool = False, faithful: bool = False
+def arrays(
+    name: str, text: Text, *maps: Map, causal: bool = False, **options: Any
 ) -> dict[str, LabelledArray]:
-    grid = HeadGrid("encoder", layers=1, heads=len(maps), causal=causal)
-    state = MEASURES.get(name).empty(grid, faithful=faithful)
-    state.update(AttentionBatch(0, torch.tensor([maps], dtype=torch.float32), tokens, tokens))
-    return state.result()
+    """The measure of one text in one layer, of a head for each of the maps."""
+    grid = (decoder if causal else encoder)(1, len(maps))
+    return measured(name, [replace(text, maps=torch.tensor([maps]))], grid, **options).result()
 
 
 def cells(array: LabelledArray) -> dict[str, float]:
@@ -99,14 +74,14 @@ def test_running_example_is_on_the_page() -> None:
 
 
 def test_offset_attention() -> None:
-    found = cells(measured("offset_attention", RAIN, RAIN_MAP)["offset_attention"])
+    found = cells(arrays("offset_attention", RAIN, RAIN_MAP)["offset_attention"])
     expected = {"-3": "0", "-2": "0", "-1": "0.5", "0": "0.3125", "1": "0.25", "2": "0.125", "3": "0.25"}
     check_rows("offset_attention", found, expected)
     assert all(math.isnan(found[str(offset)]) for offset in (*range(-8, -3), *range(4, 9)))
 
 
 def test_role_attention() -> None:
-    array = measured("role_attention", RAIN, RAIN_MAP)["role_attention"]
+    array = arrays("role_attention", RAIN, RAIN_MAP)["role_attention"]
     rows = {
         "all": ("0.0625", "0.1875", "0.3125", "0", "0.4375"),
         "sep": ("0", "0.5", "0.5", "0", "0"),
@@ -116,36 +91,27 @@ def test_role_attention() -> None:
     for number, (query_role, row) in enumerate(rows.items()):
         assert array.coords["query_role"][number] == query_role
         assert f"| {query_role} | " + " | ".join(row) + " |" in page
-        found = dict(zip(ROLES, array.values[0, 0, number].tolist(), strict=True))
-        check("role_attention", found, dict(zip(ROLES, row, strict=True)))
+        found = dict(zip(CLASSES, array.values[0, 0, number].tolist(), strict=True))
+        check("role_attention", found, dict(zip(CLASSES, row, strict=True)))
 
 
 def test_entropy() -> None:
-    arrays = measured("entropy", RAIN, RAIN_MAP)
-    found = cells(arrays["entropy"]) | {"uniform": float(arrays["entropy_uniform"].values)}
+    result = arrays("entropy", RAIN, RAIN_MAP)
+    found = cells(result["entropy"]) | {"uniform": float(result["entropy_uniform"].values)}
     check("entropy", found, {"all": "0.6931", "cls": "1.3863", "uniform": "1.3863"})
-    causal = measured("entropy", RAIN, RAIN_MAP, causal=True)
+    causal = arrays("entropy", RAIN, RAIN_MAP, causal=True)
     check("entropy", {"causal": float(causal["entropy_uniform"].values)}, {"causal": "0.7945"})
 
 
-def test_faithful_entropy_of_a_single_token() -> None:
-    length = 128
-    tokens = TokenBatch(
-        ids=torch.arange(length)[None],
-        is_token=torch.ones(1, length, dtype=torch.bool),
-        role=torch.full((1, length), OTHER),
-        segment=torch.zeros(1, length, dtype=torch.long),
-        word=torch.arange(length)[None],
-        word_type=torch.arange(length)[None],
-    )
-    sharp = torch.eye(length).tolist()
-    found = cells(measured("entropy", tokens, sharp, faithful=True)["entropy"])["all"]
+def test_published_entropy_of_a_single_token() -> None:
+    text = made_text([f"word{number}" for number in range(128)])
+    found = cells(arrays("entropy", text, torch.eye(128).tolist(), published=True)["entropy"])["all"]
     assert "about 0.0015 at n = 128" in (PAGES / "entropy.md").read_text(encoding="utf-8")
     assert found == pytest.approx(0.0015, abs=5e-5)
 
 
 def test_distance_features() -> None:
-    found = cells(measured("distance_features", RAIN, RAIN_MAP)["distance_features"])
+    found = cells(arrays("distance_features", RAIN, RAIN_MAP)["distance_features"])
     expected = {
         "cls": "0.0625",
         "sep": "0.1875",
@@ -162,7 +128,7 @@ def test_distance_features() -> None:
 
 
 def test_head_distance() -> None:
-    array = measured("head_distance", RAIN, RAIN_MAP, ALL_ON_RAIN)["head_distance"]
+    array = arrays("head_distance", RAIN, RAIN_MAP, ALL_ON_RAIN)["head_distance"]
     assert array.coords["head_a"] == ("0.0", "0.1")
     check("head_distance", {"mean": array.values[0, 1]}, {"mean": "0.3223"})
     for row, (asked, other, written) in enumerate(
@@ -173,21 +139,17 @@ def test_head_distance() -> None:
         check("head_distance", {str(row): by_hand}, {str(row): written})
 
 
-# What the head of the running example fetches, what a second head fetches, and the stream they add to.
-FETCHED = torch.tensor([[[[2.0, 0.0], [0.0, 1.0], [0.0, 0.0], [2.0, 0.0]], [[0.0, 3.0]] * 4]])
-STREAM = torch.tensor([[[10.0, 0.0]] * 4])
-
-
-def carrying() -> AttentionBatch:
-    maps = torch.tensor([[RAIN_MAP, ALL_ON_RAIN]])
-    carried = Carried(FETCHED, (maps @ FETCHED).transpose(1, 2), torch.eye(2).expand(2, 2, 2), STREAM)
-    return AttentionBatch(0, maps, RAIN, RAIN, carried)
+# The value vectors of the head of the running example, those of a second head, and the stream they add to.
+CARRYING = replace(
+    RAIN,
+    maps=torch.tensor([[RAIN_MAP, ALL_ON_RAIN]]),
+    vectors=torch.tensor([[[[2.0, 0.0], [0.0, 1.0], [0.0, 0.0], [2.0, 0.0]], [[0.0, 3.0]] * 4]]),
+    residual=torch.tensor([[[10.0, 0.0]] * 4]),
+)
 
 
 def test_loudness() -> None:
-    state = MEASURES.get("loudness").empty(HeadGrid("encoder", layers=1, heads=2, causal=False))
-    state.update(carrying())
-    arrays = state.result()
+    result = measured("loudness", [CARRYING], encoder(1, 2)).result()
     page = (PAGES / "loudness.md").read_text(encoding="utf-8")
     rows = {
         "loudness": ("0.2273", "0.7727"),
@@ -196,26 +158,28 @@ def test_loudness() -> None:
     }
     for name, row in rows.items():
         assert f"| {name} | {' | '.join(row)} |" in page
-        np.testing.assert_allclose(arrays[name].values[0], list(map(float, row)), atol=5e-5, err_msg=name)
+        np.testing.assert_allclose(result[name].values[0], list(map(float, row)), atol=5e-5, err_msg=name)
 
 
-def test_moved_shares() -> None:
+def test_value_weighted_attention() -> None:
     assert "it takes 0.4, 0.2, 0 and 0.4 from them" in (PAGES / "index.md").read_text(encoding="utf-8")
-    np.testing.assert_allclose(carrying().moved.attention[0, 0, 0], [0.4, 0.2, 0, 0.4], atol=1e-6)
+    map_of_first = measured("example_map", [CARRYING], encoder(1, 2), weighting="value").result()
+    row_of_cls = map_of_first["example_map"].values[0, 0, 0, [4, 12, 20, 28]]  # a cell of each token's
+    np.testing.assert_allclose(row_of_cls, [0.4, 0.2, 0, 0.4], atol=1e-6)
 
 
 def entropy(row: np.ndarray[Any, Any]) -> float:
     return float(-sum(value * math.log(value) for value in row if value > 0))
 
 
-def test_faithful_head_distance_is_a_sum_without_standard_error() -> None:
-    arrays = measured("head_distance", RAIN, RAIN_MAP, ALL_ON_RAIN, faithful=True)
-    assert list(arrays) == ["head_distance"]
-    assert arrays["head_distance"].values[0, 1] == pytest.approx(4 * 0.3223, rel=0.01)
+def test_published_head_distance_is_a_sum_without_standard_error() -> None:
+    result = arrays("head_distance", RAIN, RAIN_MAP, ALL_ON_RAIN, published=True)
+    assert list(result) == ["head_distance"]
+    assert result["head_distance"].values[0, 1] == pytest.approx(4 * 0.3223, rel=0.01)
 
 
 def test_named_patterns() -> None:
-    found = cells(measured("named_patterns", PAIR, PAIR_MAP)["named_patterns"])
+    found = cells(arrays("named_patterns", PAIR, PAIR_MAP)["named_patterns"])
     expected = {
         "next_word": "0.8",
         "previous_word": "0.75",
@@ -236,7 +200,7 @@ def test_named_patterns() -> None:
 
 
 def test_example_map() -> None:
-    array = measured("example_map", RAIN, RAIN_MAP)["example_map"]
+    array = arrays("example_map", RAIN, RAIN_MAP)["example_map"]
     itself = array.values[0, 0, 8:16, 8:16]
     assert (itself == itself[0, 0]).all()
     check("example_map", {"rain": float(itself[0, 0])}, {"rain": "0.5"})

@@ -1,4 +1,4 @@
-"""Random attention batches, with padding that holds real weights, as models leave it there."""
+"""Made texts with random attention, and batches of them whose padding holds real weights, as models leave it there."""
 
 from dataclasses import dataclass
 
@@ -8,26 +8,44 @@ from torch import Tensor
 
 from headscope.batches import Carried
 from headscope.measures import Measure
-from headscope.types import CLS, COMMA, OTHER, PERIOD, SEP, AttentionBatch, HeadGrid, TokenBatch
+from headscope.types import CLS, COMMA, OTHER, PERIOD, ROLES, SEP, AttentionBatch, HeadGrid, TokenBatch
 
 DIM = 3
-"""How many numbers a value of the random heads has."""
+"""How many numbers a value vector of the random heads has."""
 WORD_ROLES = (OTHER, OTHER, OTHER, OTHER, PERIOD, COMMA)
+
+
+def encoder(layers: int, heads: int) -> HeadGrid:
+    """A stack whose tokens see each other."""
+    return HeadGrid("encoder", layers, heads, causal=False)
+
+
+def decoder(layers: int, heads: int) -> HeadGrid:
+    """A stack whose tokens see those before them, and themselves."""
+    return HeadGrid("decoder", layers, heads, causal=True)
 
 
 @dataclass(frozen=True)
 class Text:
-    """One text without padding: its tokens, and every layer's maps (layer, head, query, key)."""
+    """One text without padding: its tokens, every layer's attention maps, and value vectors where a test needs them."""
 
     ids: list[int]
     role: list[int]
     segment: list[int]
     word: list[int]
     word_type: list[int]
-    maps: Tensor
+    maps: Tensor  # (layer, head, query, key)
+    vectors: Tensor | None = None  # (layer, head, key, dim) value vectors after the output projection
+    residual: Tensor | None = None  # (layer, query, hidden) the residual stream that heads add to
+    governor: list[int] | None = None  # of each token, the word of its syntactic head, -1 for none
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    @property
+    def token_class(self) -> list[str]:
+        """Of each token: cls, sep, period, comma or other."""
+        return [ROLES[role] for role in self.role]
 
 
 def random_text(
@@ -59,7 +77,33 @@ def random_text(
     scores = torch.from_numpy(rng.normal(size=(grid.layers, grid.heads, length, length)) * 3)
     if grid.causal:
         scores = scores.masked_fill(torch.ones(length, length).triu(1).bool(), -torch.inf)
-    return Text(ids, role, segment, word, word_type, scores.softmax(-1).float())
+    by_tokens = np.random.default_rng(ids)
+    vectors = by_tokens.normal(size=(grid.layers, grid.heads, length, DIM))
+    residual = by_tokens.normal(size=(grid.layers, length, 2 * DIM))
+    return Text(
+        ids, role, segment, word, word_type, scores.softmax(-1).float(),
+        torch.from_numpy(vectors), torch.from_numpy(residual),
+    )  # fmt: skip
+
+
+def made_text(tokens: list[str]) -> Text:
+    """A text of these tokens: words but for [CLS] and [SEP]; after the first [SEP] comes the second segment."""
+    classes = {"[CLS]": CLS, "[SEP]": SEP, ".": PERIOD, ",": COMMA}
+    role = [classes.get(token, OTHER) for token in tokens]
+    is_word = [token not in {"[CLS]", "[SEP]"} for token in tokens]
+    ends = tokens.index("[SEP]") if "[SEP]" in tokens else len(tokens)
+    vocabulary = list(dict.fromkeys(tokens))
+    numbers = iter(range(len(tokens)))
+    return Text(
+        ids=[vocabulary.index(token) for token in tokens],
+        role=role,
+        segment=[int(place > ends) if is_word[place] else -1 for place in range(len(tokens))],
+        word=[next(numbers) if is_word[place] else -1 for place in range(len(tokens))],
+        word_type=[
+            vocabulary.index(token) if kind == OTHER else -1 for token, kind in zip(tokens, role, strict=True)
+        ],
+        maps=torch.zeros(1, 1, len(tokens), len(tokens)),
+    )
 
 
 def token_batch(texts: list[Text], *, extra: int = 0) -> TokenBatch:
@@ -77,6 +121,7 @@ def token_batch(texts: list[Text], *, extra: int = 0) -> TokenBatch:
         segment=column("segment", -1),
         word=column("word", -1),
         word_type=column("word_type", -1),
+        governor=column("governor", -1) if all(text.governor is not None for text in texts) else None,
     )
 
 
@@ -102,23 +147,32 @@ def batches(
     return layers
 
 
-def _carried(grid: HeadGrid, layer: int, texts: list[Text], width: int, dtype: torch.dtype) -> Carried:
-    """What each text's heads fetch and give, told by its own tokens; padding fetches and gives nan."""
-    value = torch.full((len(texts), grid.heads, width, DIM), torch.nan, dtype=dtype)
-    output = torch.full((len(texts), width, grid.heads, DIM), torch.nan, dtype=dtype)
-    stream = torch.full((len(texts), width, 2 * DIM), torch.nan, dtype=dtype)
+def _carried(grid: HeadGrid, layer: int, texts: list[Text], width: int, dtype: torch.dtype) -> Carried | None:
+    """Each text's value vectors as they are before the output projection; padding holds nan."""
+    if any(text.vectors is None for text in texts):
+        return None
+    (dim,) = {text.vectors.shape[-1] for text in texts if text.vectors is not None}
+    (hidden,) = {text.residual.shape[-1] for text in texts if text.residual is not None} or {1}
+    projection = _projection(grid, layer, dim)
+    value = torch.full((len(texts), grid.heads, width, dim), torch.nan, dtype=dtype)
+    output = torch.full((len(texts), width, grid.heads, dim), torch.nan, dtype=dtype)
+    stream = torch.full((len(texts), width, hidden), torch.nan, dtype=dtype)
     for number, text in enumerate(texts):
-        rng = np.random.default_rng([layer, *text.ids])
-        own = torch.from_numpy(rng.normal(size=(grid.heads, len(text), DIM))).to(dtype)
-        value[number, :, : len(text)] = own
-        output[number, : len(text)] = (text.maps[layer].to(dtype) @ own).transpose(0, 1)
-        stream[number, : len(text)] = torch.from_numpy(rng.normal(size=(len(text), 2 * DIM))).to(dtype)
-    return Carried(value, output, root_of(grid, layer).to(dtype), stream)
+        assert text.vectors is not None
+        values = text.vectors[layer].double() @ projection.inverse()  # (head, token, dim)
+        value[number, :, : len(text)] = values
+        output[number, : len(text)] = (text.maps[layer].double() @ values).transpose(0, 1)
+        if text.residual is not None:
+            stream[number, : len(text)] = text.residual[layer]
+    is_known = all(text.residual is not None for text in texts)
+    return Carried(value, output, projection.to(dtype), stream if is_known else None)
 
 
-def root_of(grid: HeadGrid, layer: int) -> Tensor:
-    """(head, dim, dim) the same for all texts."""
-    return torch.from_numpy(np.random.default_rng(layer).normal(size=(grid.heads, DIM, DIM)))
+def _projection(grid: HeadGrid, layer: int, dim: int) -> Tensor:
+    """(head, dim, dim) a made-up output projection, which makes some vectors twice as long and others half as long."""
+    rng = np.random.default_rng(layer)
+    first, second = (np.linalg.qr(rng.normal(size=(grid.heads, dim, dim)))[0] for _ in range(2))
+    return torch.from_numpy(first * np.linspace(0.5, 2, dim) @ second)
 
 
 def measured(

@@ -2,12 +2,10 @@
 
 import numpy as np
 import pytest
-from tests.helpers.attention import Text, measured, random_texts
+from tests.helpers.attention import Text, decoder, encoder, random_texts
+from tests.seams import measured
 
-from headscope.measures import DistanceFeatures
-from headscope.types import CLS, COMMA, OTHER, PERIOD, SEP, HeadGrid
-
-GRID = HeadGrid("encoder", 2, 3, causal=False)
+GRID = encoder(2, 3)
 FEATURES = ("cls", "sep", "comma", "period", "self", *(f"w{window:02d}" for window in range(16)))
 
 
@@ -15,24 +13,23 @@ def reference(text: Text) -> np.ndarray:
     """(layer, head, feature) by loops, straight from the definition."""
     maps = text.maps.numpy()
     length = len(text)
-    special = {CLS: 0, SEP: 1, COMMA: 2, PERIOD: 3}
-    out = np.zeros((*maps.shape[:2], 21))
+    out = np.zeros((*maps.shape[:2], len(FEATURES)))
     for query, key in np.ndindex(length, length):
-        if text.role[key] != OTHER:
-            feature = special[text.role[key]]
+        if text.token_class[key] != "other":
+            feature = text.token_class[key]
         elif query == key:
-            feature = 4
+            feature = "self"
         else:
-            feature = 5 + int(np.floor(abs(query - key) * 16 / length))
-        out[..., feature] += maps[:, :, query, key] / length
+            feature = f"w{abs(query - key) * 16 // length:02d}"
+        out[..., FEATURES.index(feature)] += maps[:, :, query, key] / length
     return out
 
 
 @pytest.mark.parametrize("causal", [False, True])
 def test_against_loops(causal: bool) -> None:
-    grid = HeadGrid("decoder" if causal else "encoder", 2, 3, causal=causal)
+    grid = decoder(2, 3) if causal else encoder(2, 3)
     texts = random_texts(grid, [21, 30, 9, 64, 3, 17])
-    result = measured(DistanceFeatures, grid, [texts[:2], texts[2:]]).result()["distance_features"]
+    result = measured("distance_features", texts, grid, batch_size=4).result()["distance_features"]
     np.testing.assert_allclose(
         result.values, np.mean([reference(text) for text in texts], axis=0), atol=1e-5, rtol=0
     )
@@ -41,24 +38,24 @@ def test_against_loops(causal: bool) -> None:
 
 
 def test_add_up_to_one() -> None:
-    values = (
-        measured(DistanceFeatures, GRID, [random_texts(GRID, [21, 30, 9])])
-        .result()["distance_features"]
-        .values
-    )
+    texts = random_texts(GRID, [21, 30, 9])
+    values = measured("distance_features", texts, GRID).result()["distance_features"].values
     np.testing.assert_allclose(values.sum(-1), 1, atol=1e-5)
 
 
-def test_a_text_of_one_token_looks_at_itself() -> None:
-    grid = HeadGrid("encoder", 1, 1, causal=False)
-    (text,) = random_texts(grid, [1])
-    values = measured(DistanceFeatures, grid, [[text]]).result()["distance_features"].values[0, 0]
+def test_a_text_of_one_token_attends_to_itself() -> None:
+    grid = encoder(1, 1)
+    values = (
+        measured("distance_features", random_texts(grid, [1]), grid)
+        .result()["distance_features"]
+        .values[0, 0]
+    )
     assert values[FEATURES.index("cls")] == 1
 
 
 def test_the_parts_of_the_texts_make_up_the_whole() -> None:
     texts = random_texts(GRID, list(range(3, 63)))
-    result = measured(DistanceFeatures, GRID, [texts[:7], texts[7:]]).result()
+    result = measured("distance_features", texts, GRID, batch_size=7).result()
     counts, parts = result["distance_features_fold_texts"].values, result["distance_features_folds"].values
     assert counts.sum() == 60
     assert (counts > 0).sum() > 10
@@ -70,9 +67,9 @@ def test_the_parts_of_the_texts_make_up_the_whole() -> None:
 
 def test_a_part_is_the_mean_of_its_own_texts() -> None:
     texts = random_texts(GRID, list(range(3, 63)))
-    alone = [measured(DistanceFeatures, GRID, [[text]]).result() for text in texts]
+    alone = [measured("distance_features", [text], GRID).result() for text in texts]
     fold = [int(one["distance_features_fold_texts"].values.argmax()) for one in alone]
-    result = measured(DistanceFeatures, GRID, [texts]).result()
+    result = measured("distance_features", texts, GRID).result()
     for number in set(fold):
         own = [reference(text) for text, part in zip(texts, fold, strict=True) if part == number]
         np.testing.assert_allclose(

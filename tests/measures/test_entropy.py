@@ -3,13 +3,11 @@
 import numpy as np
 import pytest
 from scipy.stats import entropy as scipy_entropy
-from tests.helpers.attention import Text, measured, random_texts
+from tests.helpers.attention import Text, decoder, encoder, random_texts
+from tests.seams import measured
 
-from headscope.measures import Entropy
-from headscope.types import CLS, HeadGrid
-
-GRID = HeadGrid("encoder", 2, 3, causal=False)
-ONE = HeadGrid("encoder", 1, 1, causal=False)
+GRID = encoder(2, 3)
+ONE = encoder(1, 1)
 
 
 def reference(text: Text, *, smooth: float = 0.0) -> np.ndarray:
@@ -19,15 +17,15 @@ def reference(text: Text, *, smooth: float = 0.0) -> np.ndarray:
     for layer, head in np.ndindex(*maps.shape[:2]):
         smoothed = (1 - smooth) * maps[layer, head] + smooth / len(text)
         each = [scipy_entropy(row) for row in smoothed]
-        out[layer, head] = np.mean(each), each[text.role.index(CLS)]
+        out[layer, head] = np.mean(each), each[text.token_class.index("cls")]
     return out
 
 
-@pytest.mark.parametrize("faithful", [False, True])
-def test_against_scipy(faithful: bool) -> None:
+@pytest.mark.parametrize("published", [False, True])
+def test_against_scipy(published: bool) -> None:
     texts = random_texts(GRID, [21, 30, 9, 2])
-    result = measured(Entropy, GRID, [texts[:3], texts[3:]], faithful=faithful).result()["entropy"]
-    expected = np.mean([reference(text, smooth=0.0001 if faithful else 0) for text in texts], axis=0)
+    result = measured("entropy", texts, GRID, batch_size=3, published=published).result()["entropy"]
+    expected = np.mean([reference(text, smooth=0.0001 if published else 0) for text in texts], axis=0)
     np.testing.assert_allclose(result.values, expected, atol=1e-5, rtol=0)
     assert result.dims == ("layer", "head", "query_role")
     assert result.units == "nats"
@@ -35,34 +33,34 @@ def test_against_scipy(faithful: bool) -> None:
 
 def test_smoothing_is_visible() -> None:
     texts = random_texts(GRID, [30])
-    plain = measured(Entropy, GRID, [texts]).result()["entropy"].values
-    smoothed = measured(Entropy, GRID, [texts], faithful=True).result()["entropy"].values
+    plain = measured("entropy", texts, GRID).result()["entropy"].values
+    smoothed = measured("entropy", texts, GRID, published=True).result()["entropy"].values
     assert (smoothed > plain + 1e-5).all()
 
 
-def test_one_token_and_even_attention() -> None:
+def test_uniform_attention_and_attention_to_one_token() -> None:
     (text,) = random_texts(ONE, [8])
     text.maps[:] = 1 / 8
-    even = measured(Entropy, ONE, [[text]]).result()
-    np.testing.assert_allclose(even["entropy"].values, np.log(8), atol=1e-6)
-    np.testing.assert_allclose(even["entropy_uniform"].values, np.log(8), atol=1e-6)
+    uniform = measured("entropy", [text], ONE).result()
+    np.testing.assert_allclose(uniform["entropy"].values, np.log(8), atol=1e-6)
+    np.testing.assert_allclose(uniform["entropy_uniform"].values, np.log(8), atol=1e-6)
     text.maps[:] = 0
     text.maps[..., 3] = 1
-    np.testing.assert_allclose(measured(Entropy, ONE, [[text]]).result()["entropy"].values, 0, atol=1e-6)
+    np.testing.assert_allclose(measured("entropy", [text], ONE).result()["entropy"].values, 0, atol=1e-6)
 
 
 def test_baseline_is_the_mean_over_texts_of_log_n() -> None:
     texts = random_texts(GRID, [21, 30, 9])
-    baseline = measured(Entropy, GRID, [texts]).result()["entropy_uniform"].values
+    baseline = measured("entropy", texts, GRID).result()["entropy_uniform"].values
     np.testing.assert_allclose(baseline, np.mean(np.log([21, 30, 9])), rtol=1e-6)
 
 
-def test_causal_baseline_is_what_even_attention_would_give() -> None:
-    grid = HeadGrid("decoder", 1, 1, causal=True)
+def test_causal_baseline_is_the_entropy_of_uniform_attention() -> None:
+    grid = decoder(1, 1)
     texts = random_texts(grid, [7, 12])
     for text in texts:
         for query in range(len(text)):
             text.maps[0, 0, query] = 0
             text.maps[0, 0, query, : query + 1] = 1 / (query + 1)
-    result = measured(Entropy, grid, [texts]).result()
+    result = measured("entropy", texts, grid).result()
     np.testing.assert_allclose(result["entropy"].values[0, 0, 0], result["entropy_uniform"].values, rtol=1e-6)

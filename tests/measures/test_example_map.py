@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
-from tests.helpers.attention import Text, measured, random_texts
+from tests.helpers.attention import Text, encoder, random_texts
+from tests.seams import measured
 
-from headscope.measures import ExampleMap
-from headscope.measures.example_map import LONG, SIDE
-from headscope.types import HeadGrid
-
-GRID = HeadGrid("encoder", 2, 3, causal=False)
+GRID = encoder(2, 3)
+SIDE = 32
+"""How many rows and columns the map has."""
+LONG = 64
+"""How many tokens a text has that is long enough."""
 
 
 def pooled(weights: np.ndarray) -> np.ndarray:
@@ -21,7 +22,7 @@ def pooled(weights: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("length", [7, SIDE, 50, 128])
 def test_cells_hold_the_largest_weight(length: int) -> None:
     (text,) = random_texts(GRID, [length])
-    result = measured(ExampleMap, GRID, [[text]]).result()
+    result = measured("example_map", [text], GRID).result()
     for layer, head in np.ndindex(2, 3):
         expected = pooled(text.maps[layer, head].numpy())
         np.testing.assert_allclose(result["example_map"].values[layer, head], expected, rtol=1e-6)
@@ -30,7 +31,7 @@ def test_cells_hold_the_largest_weight(length: int) -> None:
 
 def shown(texts: list[Text]) -> int:
     """The length of the text that is shown."""
-    return int(measured(ExampleMap, GRID, [texts]).result()["example_map_lengths"].values[0])
+    return int(measured("example_map", texts, GRID).result()["example_map_lengths"].values[0])
 
 
 def test_a_long_text_goes_before_short_ones() -> None:
@@ -40,8 +41,8 @@ def test_a_long_text_goes_before_short_ones() -> None:
 
 def test_all_heads_and_layers_show_the_same_text() -> None:
     texts = random_texts(GRID, [LONG + 1, LONG + 2, LONG + 3, LONG + 4])
-    state = measured(ExampleMap, GRID, [texts[:2], texts[2:]])
-    chosen = next(text for text in texts if len(text) == state.lengths[0])
+    result = measured("example_map", texts, GRID, batch_size=2).result()
+    chosen = next(text for text in texts if len(text) == result["example_map_lengths"].values[0])
     for layer, head in np.ndindex(2, 3):
         expected = pooled(chosen.maps[layer, head].numpy())
-        np.testing.assert_allclose(state.maps[layer, head], expected, rtol=1e-6)
+        np.testing.assert_allclose(result["example_map"].values[layer, head], expected, rtol=1e-6)

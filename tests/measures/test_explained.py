@@ -1,4 +1,4 @@
-"""Explained: planted mixtures come out whole, controls and ceiling stand where they must."""
+"""Explained: planted mixtures come out whole; weights, shares, control and ceiling against slow sums over all rows."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -7,48 +7,46 @@ import numpy as np
 import pytest
 import torch
 from scipy.spatial.distance import jensenshannon
-from tests.helpers.attention import Text, batches, measured, random_texts, token_batch
+from tests.helpers.attention import Text, decoder, encoder, random_texts
+from tests.helpers.patterns import TEMPLATES, shifted, template_rows
+from tests.seams import measured
 
-from headscope.measures import Explained
-from headscope.measures import explained as module
-from headscope.measures.folds import mixed_ids
 from headscope.measures.mixture import mixture_weights
-from headscope.measures.template_sums import SCORED_QUERIES
-from headscope.measures.templates import TEMPLATES, sampled_queries, shifted, template_rows
 from headscope.types import HeadGrid
 
-GRID = HeadGrid("encoder", 1, 2, causal=False)
-CAUSAL = HeadGrid("decoder", 1, 2, causal=True)
+GRID, CAUSAL = encoder(1, 2), decoder(1, 2)
+NAMES = list(TEMPLATES)
 LENGTHS = [11, 14, 17, 20, 23, 26, 12, 15, 18, 21, 24, 27]
+ALL_FITTED, ALL_SCORED = 16, 4
+"""Of texts of up to so many tokens all queries are fitted on, or scored."""
 
 
-def all_rows(text: Text, grid: HeadGrid) -> torch.Tensor:
+def all_rows(text: Text, grid: HeadGrid) -> np.ndarray:
     """(template, query, key) of one text."""
-    tokens = token_batch([text])
-    return template_rows(tokens, torch.arange(len(text))[None], causal=grid.causal)[0]
+    return np.stack([template_rows(text, points, causal=grid.causal) for points in TEMPLATES.values()])
 
 
 def planted(grid: HeadGrid, *heads: dict[str, float], seed: int = 0) -> list[Text]:
     """Texts in which each head is a mixture of templates."""
     texts = []
     for text in random_texts(grid, LENGTHS, seed=seed):
-        rows = all_rows(text, grid)
-        maps = [sum(share * rows[TEMPLATES.index(name)] for name, share in head.items()) for head in heads]
-        texts.append(replace(text, maps=torch.stack(maps)[None].float()))
+        rows = dict(zip(NAMES, all_rows(text, grid), strict=True))
+        maps = np.stack([sum(share * rows[name] for name, share in head.items()) for head in heads])
+        texts.append(replace(text, maps=torch.from_numpy(maps)[None].float()))
     return texts
 
 
-def explained(grid: HeadGrid, texts: list[Text]) -> dict[str, np.ndarray]:
-    state = measured(Explained, grid, [texts[:5], texts[5:]])
-    return {name: array.values[0] for name, array in state.result().items()}
+def explained(texts: list[Text], grid: HeadGrid, **options: int) -> dict[str, np.ndarray]:
+    result = measured("explained", texts, grid, **options).result()  # type: ignore[arg-type]
+    return {name: array.values for name, array in result.items()}
 
 
 @pytest.mark.parametrize("grid", [GRID, CAUSAL], ids=["encoder", "decoder"])
 def test_a_planted_mixture_comes_out_whole(grid: HeadGrid) -> None:
     """The known answer: 0.7 previous and 0.3 first gives these weights, and all is explained."""
     texts = planted(grid, {"offset_-1": 0.7, "first_token": 0.3}, {"same_word": 0.5, "delimiters": 0.5})
-    found = explained(grid, texts)
-    weights = [dict(zip(TEMPLATES, row.tolist(), strict=True)) for row in found["explained_weight"]]
+    found = {name: values[0] for name, values in explained(texts, grid, batch_size=5).items()}
+    weights = [dict(zip(NAMES, row.tolist(), strict=True)) for row in found["explained_weight"]]
     assert weights[0]["offset_-1"] == pytest.approx(0.7, abs=1e-4)
     assert weights[0]["first_token"] == pytest.approx(0.3, abs=1e-4)
     assert weights[1]["same_word"] == pytest.approx(0.5, abs=1e-3)
@@ -62,8 +60,8 @@ def test_a_planted_mixture_comes_out_whole(grid: HeadGrid) -> None:
 
 
 def test_what_has_no_name_is_not_explained() -> None:
-    """Each query of random attention looks somewhere else: names say hardly more than even attention."""
-    found = explained(GRID, random_texts(GRID, LENGTHS, seed=3))
+    """Each query of random attention attends somewhere else: names say hardly more than uniform attention."""
+    found = explained(random_texts(GRID, LENGTHS, seed=3), GRID)
     assert (found["explained"] < 0.2).all()
     assert (found["explained_stderr"] > 0).all()
 
@@ -72,91 +70,144 @@ def test_half_a_name_explains_a_part() -> None:
     texts = planted(GRID, {"offset_-1": 1.0}, {"offset_-1": 1.0})
     for text, other in zip(texts, random_texts(GRID, LENGTHS, seed=8), strict=True):
         text.maps[:, 1] = (text.maps[:, 1] + other.maps[:, 1]) / 2
-    whole, half = explained(GRID, texts)["explained"]
+    whole, half = explained(texts, GRID)["explained"][0]
     assert whole == pytest.approx(1, abs=1e-3)
     assert 0.2 < half < 0.8
 
 
-def test_a_head_that_looks_evenly_has_nothing_to_explain() -> None:
-    found = explained(GRID, planted(GRID, {"even": 1.0}, {"self": 1.0}))
-    assert np.isnan(found["explained"][0])
-    assert found["explained_weight"][0][0] == pytest.approx(1)
-    assert found["explained"][1] == pytest.approx(1, abs=1e-3)
+def test_of_a_head_with_uniform_attention_there_is_nothing_to_explain() -> None:
+    found = explained(planted(GRID, {"even": 1.0}, {"self": 1.0}), GRID)
+    assert np.isnan(found["explained"][0, 0])
+    assert found["explained_weight"][0, 0, 0] == pytest.approx(1)
+    assert found["explained"][0, 1] == pytest.approx(1, abs=1e-3)
 
 
-def test_the_share_is_that_of_a_slow_look() -> None:
-    texts = random_texts(GRID, LENGTHS, seed=5)
-    state = measured(Explained, GRID, [texts])
-    weights = state.result()["explained_weight"].values[0]
-    left = np.zeros((2, 2))  # (mixture or even, head)
+# Against slow sums over all rows, of texts that are so short that all their rows are looked at.
+
+
+def is_held_out(text: Text, grid: HeadGrid) -> bool:
+    """Whether weights are scored on the text: alone it gives none."""
+    return bool(np.isnan(explained([text], grid)["explained_weight"]).all())
+
+
+def distinct(texts: list[Text]) -> list[Text]:
+    """Each text once: one that is scored already is not scored again."""
+    return list({tuple(text.ids): text for text in texts}.values())
+
+
+def short_texts(grid: HeadGrid) -> tuple[list[Text], list[Text]]:
+    """Those that weights are fitted on, and those that they are scored on."""
+    texts = distinct(random_texts(grid, [*range(2, ALL_FITTED + 1)] * 2 + [ALL_SCORED] * 20, seed=5))
+    fitted = [text for text in texts if not is_held_out(text, grid)]
+    scored = [text for text in texts if len(text) <= ALL_SCORED and is_held_out(text, grid)]
+    assert len(fitted) > 5
+    assert len(scored) > 5
+    return fitted, scored
+
+
+@pytest.mark.parametrize("grid", [encoder(2, 2), decoder(2, 2)], ids=["encoder", "decoder"])
+def test_no_other_weights_are_nearer_to_the_texts_that_are_fitted_on(grid: HeadGrid) -> None:
+    fitted, scored = short_texts(grid)
+    found = explained([*fitted, *scored], grid, batch_size=7)["explained_weight"]
+    for layer, head in np.ndindex(*grid.shape):
+        weights = found[layer, head]
+        gradient = np.zeros(len(NAMES))
+        for text in fitted:
+            rows = all_rows(text, grid)
+            left = np.einsum("k,kqj->qj", weights, rows) - text.maps[layer, head].numpy()
+            gradient += np.einsum("qj,kqj->k", left, rows) / len(text)
+        # The error is convex: nothing is gained on the way to any template.
+        assert (gradient - gradient @ weights > -1e-4).all()
+        assert weights.min() >= 0
+        assert weights.sum() == pytest.approx(1)
+
+
+def mean_attention(texts: list[Text], layer: int, head: int) -> dict[tuple[str, int], float]:
+    """By class of the key and offset, over all queries of each text, which all count alike."""
+    sums: dict[tuple[str, int], list[float]] = {}
     for text in texts:
-        tokens = token_batch([text])
-        if int(tokens.derive(mixed_ids)) not in state.sample.texts:
-            continue
-        places = sampled_queries(tokens, SCORED_QUERIES)[0][0].tolist()
-        rows = all_rows(text, GRID).numpy()
-        for head in range(2):
-            for place in places:
-                own = text.maps[0, head, place].double().numpy()
-                mixed = np.einsum("k,kj->j", weights[head], rows[:, place])
-                for number, other in enumerate((mixed, rows[0, place])):
-                    left[number, head] += jensenshannon(own, other) ** 2 / len(places)
-    np.testing.assert_allclose(state.result()["explained"].values[0], 1 - left[0] / left[1], atol=1e-6)
+        for query, key in np.ndindex(len(text), len(text)):
+            total = sums.setdefault((class_of(text, key), key - query), [0.0, 0.0])
+            total[0] += float(text.maps[layer, head, query, key]) / len(text)
+            total[1] += 1 / len(text)
+    return {where: mass / keys for where, (mass, keys) in sums.items()}
 
 
-def test_the_sample_is_bounded_and_the_same_in_any_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "SCORED_TEXTS", 3)
-    texts = random_texts(GRID, LENGTHS)
-    forth = measured(Explained, GRID, [[text] for text in texts])
-    back = measured(Explained, GRID, [texts[6:], texts[:6]])
-    assert list(forth.sample.texts) == list(back.sample.texts)
-    assert len(forth.sample.texts) == 3
-    twice = measured(Explained, GRID, [texts, texts])  # the same text again is no other text
-    assert list(twice.sample.texts) == list(forth.sample.texts)
+def class_of(text: Text, key: int) -> str:
+    return text.token_class[key].replace("comma", "period")
 
 
-def test_a_text_that_is_kept_already_is_not_looked_at_again() -> None:
-    texts = random_texts(GRID, LENGTHS)
-    counted, (batch,) = measured(Explained, GRID, [texts]), batches(GRID, texts)
-    again = Explained.empty(GRID)
-    again.after(counted)
-    assert len(again.wanted(batch.queries, batch.keys, moved=False)) == 1  # what weights are fitted on
-    fresh = Explained.empty(GRID)
-    assert len(fresh.wanted(batch.queries, batch.keys, moved=False)) == 2
-    again.update(batch)
-    assert again.sample.texts == {}
-    held = dict(counted.sample.texts)
-    counted.merge(measured(Explained, GRID, [texts]))
-    assert counted.sample.texts == held  # what came first stays
+@pytest.mark.parametrize("grid", [encoder(2, 2), decoder(2, 2)], ids=["encoder", "decoder"])
+def test_shares_are_those_of_all_rows_of_the_texts_that_are_held_out(grid: HeadGrid) -> None:
+    fitted, scored = short_texts(grid)
+    found = explained([*fitted, *scored], grid, batch_size=7)
+    for layer, head in np.ndindex(*grid.shape):
+        weights = found["explained_weight"][layer, head]
+        means = mean_attention(fitted, layer, head)
+        left = np.zeros(4)  # of the mixture, of the control, of the ceiling, of uniform attention
+        for text in scored:
+            rows, others = all_rows(text, grid), all_rows(shifted(text), grid)
+            for query in range(len(text)):
+                visible = range(query + 1 if grid.causal else len(text))
+                ceiling = np.zeros(len(text))
+                for key in visible:
+                    ceiling[key] = means.get((class_of(text, key), key - query), 0)
+                if not ceiling.any():
+                    ceiling = rows[0, query]
+                candidates = (weights @ rows[:, query], weights @ others[:, query], ceiling, rows[0, query])
+                attention = text.maps[layer, head, query].double().numpy()
+                for number, candidate in enumerate(candidates):
+                    left[number] += jensenshannon(attention, candidate) ** 2 / len(text)
+        shares = 1 - left[:3] / left[3]
+        for name, share in zip(("explained", "explained_control", "explained_ceiling"), shares, strict=True):
+            assert found[name][layer, head] == pytest.approx(share, abs=1e-5), name
 
 
-def test_large_models_keep_fewer_texts() -> None:
-    sizes = {8: 128, 128: 128, 256: 64, 4096: 16}
-    for heads, texts in sizes.items():
-        assert Explained.empty(HeadGrid("encoder", 1, heads, causal=False)).sample.most == texts
+# Which texts are scored. In these texts a head has uniform attention everywhere but in one text, and so nothing that
+# could be explained unless that text is scored.
 
 
-def test_rows_add_up_to_one_and_see_nothing_they_should_not() -> None:
-    texts = random_texts(CAUSAL, [9, 13])
-    tokens = token_batch(texts, extra=4)
-    places, real = sampled_queries(tokens, 20)
-    assert real.sum(-1).tolist() == [9, 13]
-    rows = template_rows(tokens, places, causal=True)
-    key = torch.arange(rows.shape[-1])
-    ahead = (key > places[..., None]) | ~tokens.is_token[:, None]
-    assert (rows * ahead[:, None])[real[:, None].expand_as(rows[..., 0])].abs().max() == 0
-    np.testing.assert_allclose(rows.sum(-1)[real[:, None].expand_as(rows[..., 0])], 1)
+def scored_texts(texts: list[Text], heads: int, **options: int) -> set[int]:
+    """Of texts of four tokens each, which are scored; the same text twice has one number."""
+    grid = encoder(1, heads)
+    found = set()
+    for first in range(0, len(texts), heads):
+        telling = [replace(text, maps=torch.full((1, heads, 4, 4), 0.25)) for text in texts]
+        for head, text in enumerate(telling[first : first + heads]):
+            text.maps[0, head] = torch.eye(4)
+        shares = explained(telling, grid, **options)["explained"][0]
+        found |= {first + int(head) for head in np.flatnonzero(~np.isnan(shares))}
+    return found
 
 
-def test_another_text_of_the_same_length_keeps_its_ends() -> None:
-    tokens = token_batch(random_texts(GRID, [9, 12]), extra=2)
-    other = shifted(tokens)
-    for text, length in enumerate((9, 12)):
-        before, after = tokens.ids[text].tolist(), other.ids[text].tolist()
-        assert (after[0], after[length - 1]) == (before[0], before[length - 1])
-        assert sorted(after[:length]) == sorted(before[:length])
-        by = (length - 2 + 2) // 3
-        assert after[1] == before[1 + by]
+def distinct_texts(count: int) -> list[Text]:
+    return distinct(random_texts(encoder(1, 1), [4] * 30 * count, specials=False))[:count]
+
+
+@pytest.mark.parametrize(("heads", "most"), [(128, 128), (256, 64), (1024, 16)])
+def test_so_many_texts_are_scored_and_of_large_stacks_fewer(heads: int, most: int) -> None:
+    texts = distinct_texts(3 * most)
+    assert len(texts) == 3 * most
+    assert len(scored_texts(texts, heads)) == most
+
+
+def test_the_same_texts_are_scored_in_any_order_and_however_often_they_come() -> None:
+    texts = distinct_texts(50)
+    expected = scored_texts(texts, 1024, batch_size=9)
+    assert len(expected) == 16
+    back = scored_texts(texts[::-1], 1024, batch_size=50)
+    assert {len(texts) - 1 - number for number in back} == expected
+    twice = scored_texts([*texts, *texts], 1024, batch_size=20)
+    assert {number % len(texts) for number in twice} == expected
+
+
+def test_parts_in_any_order_score_the_same_texts() -> None:
+    texts = random_texts(encoder(1, 1024), [4] * 50, specials=False)
+    expected = explained(texts, encoder(1, 1024))["explained"]
+    for order in ((texts[:7], texts[7:]), (texts[7:], texts[:7])):
+        first, second = (measured("explained", part, encoder(1, 1024)) for part in order)
+        first.merge(second)
+        np.testing.assert_allclose(first.result()["explained"].values, expected, atol=1e-9)
 
 
 def test_the_worked_example_of_the_docs() -> None:

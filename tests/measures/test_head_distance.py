@@ -4,31 +4,26 @@ import numpy as np
 import pytest
 import torch
 from scipy.spatial.distance import jensenshannon
-from tests.helpers.attention import Text, batches, measured, random_texts, token_batch
+from tests.helpers.attention import Text, decoder, encoder, random_texts
+from tests.helpers.backends import passing_for_a_gpu
+from tests.seams import measured
 
-from headscope.errors import CaptureError
-from headscope.measures import HeadDistance, SampledHeadDistance
-from headscope.measures.head_distance import (
-    SAMPLED_QUERIES,
-    compared_queries,
-    divergence_sums,
-    evenly_sampled,
-    without_first,
-)
+from headscope.measures import SampledHeadDistance
+from headscope.measures.head_distance import divergence_sums, without_first
 from headscope.types import HeadGrid
 
-GRID = HeadGrid("encoder", 3, 2, causal=False)
-CAUSAL = HeadGrid("decoder", 3, 2, causal=True)
+GRID = encoder(3, 2)
+CAUSAL = decoder(3, 2)
+SAMPLED = 32
+"""How many queries of a text are compared where not all are."""
 
 
-def reference(text: Text, *, smooth: float = 0.0) -> np.ndarray:
-    """(head, head) divergence, summed over queries."""
+def by_query(text: Text, *, smooth: float = 0.0) -> np.ndarray:
+    """(query, head, head) divergence."""
     maps = text.maps.numpy().astype(float).reshape(-1, len(text), len(text))
     maps = (1 - smooth) * maps + smooth / len(text)
-    out = np.zeros((len(maps), len(maps)))
-    for a, b in np.ndindex(out.shape):
-        out[a, b] = sum(jensenshannon(p, q) ** 2 for p, q in zip(maps[a], maps[b], strict=True))
-    return out
+    places = range(len(text))
+    return np.array([[[jensenshannon(p[i], q[i]) ** 2 for q in maps] for p in maps] for i in places])
 
 
 def by_the_rest(text: Text) -> np.ndarray:
@@ -40,101 +35,136 @@ def by_the_rest(text: Text) -> np.ndarray:
     return mean
 
 
-@pytest.mark.parametrize("causal", [False, True])
-def test_against_scipy(causal: bool) -> None:
-    grid = HeadGrid("decoder" if causal else "encoder", 3, 2, causal=causal)
+def distances(texts: list[Text], grid: HeadGrid, **options: object) -> np.ndarray:
+    values: np.ndarray = measured("head_distance", texts, grid, **options).result()["head_distance"].values  # type: ignore[arg-type]
+    return values
+
+
+@pytest.mark.parametrize("grid", [GRID, CAUSAL], ids=["encoder", "decoder"])
+def test_against_scipy(grid: HeadGrid) -> None:
     texts = random_texts(grid, [21, 9, 2, 40])
-    result = measured(HeadDistance, grid, [texts[:3], texts[3:]]).result()["head_distance"]
-    expected = np.mean([by_the_rest(text) if causal else reference(text) / len(text) for text in texts], 0)
-    np.testing.assert_allclose(result.values, expected, atol=1e-5, rtol=0)
-    assert ("without the first token" in result.description) is causal
+    result = measured("head_distance", texts, grid, batch_size=3).result()["head_distance"]
+    expected = [by_the_rest(text) if grid.causal else by_query(text).mean(0) for text in texts]
+    np.testing.assert_allclose(result.values, np.mean(expected, 0), atol=1e-5, rtol=0)
+    assert ("without the first token" in result.description) is grid.causal
     assert result.dims == ("head_a", "head_b")
     assert tuple(result.coords["head_a"]) == ("0.0", "0.1", "1.0", "1.1", "2.0", "2.1")
 
 
-def test_faithful_smooths_and_sums_and_gives_no_error_bar() -> None:
+def test_the_published_form_smooths_and_sums_and_gives_no_error_bar() -> None:
     texts = random_texts(GRID, [21, 9])
-    result = measured(HeadDistance, GRID, [texts], faithful=True).result()
-    np.testing.assert_allclose(
-        result["head_distance"].values, sum(reference(text, smooth=0.001) for text in texts), atol=1e-3
-    )
+    result = measured("head_distance", texts, GRID, published=True).result()
+    expected = sum(by_query(text, smooth=0.001).sum(0) for text in texts)
+    np.testing.assert_allclose(result["head_distance"].values, expected, atol=1e-3)
     assert set(result) == {"head_distance"}
     assert "summed" in result["head_distance"].description
 
 
 def test_equal_heads_and_opposite_heads() -> None:
-    grid = HeadGrid("encoder", 1, 3, causal=False)
+    grid = encoder(1, 3)
     (text,) = random_texts(grid, [6])
     text.maps[:] = 0
     text.maps[0, 0, :, 1] = 1
     text.maps[0, 1, :, 1] = 1
     text.maps[0, 2, :, 4] = 1
-    values = measured(HeadDistance, grid, [[text]]).result()["head_distance"].values
-    np.testing.assert_allclose(values, np.log(2) * np.array([[0, 0, 1], [0, 0, 1], [1, 1, 0]]), atol=1e-6)
+    expected = np.log(2) * np.array([[0, 0, 1], [0, 0, 1], [1, 1, 0]])
+    np.testing.assert_allclose(distances([text], grid), expected, atol=1e-6)
 
 
-def test_blocks_and_whole_batches_agree_with_one_text_at_a_time() -> None:
-    """The accelerator's way (all texts together, padding included) and the CPU's, in large and small blocks."""
-    layers = batches(GRID, random_texts(GRID, [33, 12, 20]))
-    maps = torch.cat([layer.attention for layer in layers], 1).transpose(0, 1)  # (head, text, query, key)
-    together = divergence_sums(maps, block=1 << 20)
-    torch.testing.assert_close(divergence_sums(maps, block=70), together, atol=1e-4, rtol=0)
-    alone = divergence_sums(maps[:, 1:2, :12, :12], block=1 << 20)
-    torch.testing.assert_close(alone[0], together[1], atol=1e-4, rtol=0)
+def test_in_a_decoder_heads_that_rest_on_the_first_token_are_told_apart_by_the_rest() -> None:
+    grid = decoder(1, 3)
+    (text,) = random_texts(grid, [6])
+    busy = text.maps[0, 0].clone()
+    first = torch.zeros_like(busy)
+    first[:, 0] = 1
+    text.maps[0, 1] = 0.02 * busy + 0.98 * first  # the same head, resting most of the time
+    values = distances([text], grid)
+    assert values[0, 1] < 1e-5
+    assert values[0, 2] > 0.05
+    assert distances([text], grid, published=True)[0, 1] > 0.5
 
 
-def test_layers_out_of_order_and_merging_half_way_are_refused() -> None:
-    first, second, _ = batches(GRID, random_texts(GRID, [9]))
-    state = HeadDistance.empty(GRID)
-    with pytest.raises(CaptureError, match="in order"):
-        state.update(second)
-    state.update(first)
-    with pytest.raises(CaptureError, match="middle of a batch"):
-        state.merge(HeadDistance.empty(GRID))
+# Sampled queries. In these texts head k + 1 differs from head 0 at query k alone, so that their distance says how often
+# query k was sampled.
 
 
-def by_query(text: Text) -> np.ndarray:
-    """(query, head, head) divergence."""
-    maps = text.maps.numpy().astype(float).reshape(-1, len(text), len(text))
-    return np.array(
-        [[[jensenshannon(p[i], q[i]) ** 2 for q in maps] for p in maps] for i in range(len(text))]
-    )
+def telltale(lengths: list[int], heads: int) -> tuple[list[Text], HeadGrid]:
+    grid = encoder(1, heads)
+    texts = random_texts(grid, lengths)
+    for text in texts:
+        text.maps[:] = 0
+        text.maps[..., 0] = 1
+        for query in range(len(text)):
+            text.maps[0, query + 1, query] = torch.eye(len(text))[1]
+    return texts, grid
+
+
+def shares_sampled(texts: list[Text], grid: HeadGrid, queries: int, **options: object) -> np.ndarray:
+    """(query,) in which share of the texts it was sampled, of so many `queries` that are sampled of each text."""
+    result = measured(SampledHeadDistance, texts, grid, **options).result()  # type: ignore[arg-type]
+    length = max(map(len, texts))
+    found: np.ndarray = result["head_distance"].values[0, 1 : length + 1] * queries / np.log(2)
+    return found
 
 
 def test_a_sample_is_the_mean_over_its_queries_and_short_texts_have_all_theirs() -> None:
-    texts = random_texts(GRID, [70, 9, SAMPLED_QUERIES])
-    result = measured(SampledHeadDistance, GRID, [texts[:2], texts[2:]]).result()
-    places, real = evenly_sampled(token_batch(texts[:1]))
-    assert len(set(places[0].tolist())) == real.sum() == SAMPLED_QUERIES
-    expected = [by_query(texts[0])[places[0]].mean(0), *(by_query(text).mean(0) for text in texts[1:])]
+    texts = random_texts(GRID, [70, 9, SAMPLED])
+    (telling, *_), grid = telltale([70, 9, SAMPLED], 71)
+    assert telling.ids == texts[0].ids
+    sampled = shares_sampled([telling], grid, SAMPLED) > 0.5
+    assert sampled.sum() == SAMPLED
+    result = measured(SampledHeadDistance, texts, GRID, batch_size=2).result()
+    expected = [by_query(texts[0])[sampled].mean(0), *(by_query(text).mean(0) for text in texts[1:])]
     np.testing.assert_allclose(result["head_distance"].values, np.mean(expected, 0), atol=1e-5)
-    assert f"from {SAMPLED_QUERIES} queries" in result["head_distance"].description
+    assert f"from {SAMPLED} queries" in result["head_distance"].description
     assert "head_distance_stderr" in result
 
 
 def test_every_query_is_as_likely_to_be_sampled_and_the_text_alone_decides() -> None:
-    texts = random_texts(GRID, [50] * 400)
-    places, _ = evenly_sampled(token_batch(texts))
-    counts = torch.bincount(places.flatten(), minlength=50)
-    share = SAMPLED_QUERIES / 50
-    assert counts.sum() == 400 * SAMPLED_QUERIES
-    assert (counts / 400 - share).abs().max() < 5 * (share * (1 - share) / 400) ** 0.5
-    alone, _ = evenly_sampled(token_batch(texts[7:8], extra=13))
-    assert torch.equal(alone[0], places[7])
+    texts, grid = telltale([50] * 300, 51)
+    shares = shares_sampled(texts, grid, SAMPLED, batch_size=30)
+    assert shares.sum() == pytest.approx(SAMPLED)
+    share = SAMPLED / 50
+    assert np.abs(shares - share).max() < 5 * (share * (1 - share) / len(texts)) ** 0.5
+    together = shares_sampled(texts[:6], grid, SAMPLED)
+    alone = [shares_sampled([text], grid, SAMPLED, padding=13) for text in texts[:6]]
+    np.testing.assert_allclose(np.mean(alone, 0), together, atol=1e-5)
 
 
-def test_in_a_decoder_heads_that_rest_on_the_first_token_are_told_apart_by_the_rest() -> None:
-    grid = HeadGrid("decoder", 1, 3, causal=True)
-    (text,) = random_texts(grid, [6])
-    own = text.maps[0, 0].clone()
-    first = torch.zeros_like(own)
-    first[:, 0] = 1
-    text.maps[0, 1] = 0.02 * own + 0.98 * first  # the same head, resting most of the time
-    values = measured(HeadDistance, grid, [[text]]).result()["head_distance"].values
-    assert values[0, 1] < 1e-5
-    assert values[0, 2] > 0.05
-    published = measured(HeadDistance, grid, [[text]], faithful=True).result()["head_distance"].values
-    assert published[0, 1] > 0.5
+@pytest.mark.parametrize(("heads", "queries"), [(512, 32), (1024, 8), (2048, 4)])
+def test_stacks_of_many_heads_compare_fewer_queries(heads: int, queries: int) -> None:
+    texts, grid = telltale([40], heads)
+    assert shares_sampled(texts, grid, queries).sum() == pytest.approx(queries)
+    nothing = measured(SampledHeadDistance, [], grid).result()["head_distance"]
+    assert f"from {queries} queries" in nothing.description
+
+
+# The sums themselves
+
+
+def test_large_and_small_blocks_and_texts_by_themselves_agree() -> None:
+    """The way of an accelerator (all texts together, padding included) and that of a CPU."""
+    torch.manual_seed(0)
+    maps = (torch.randn(6, 3, 33, 33) * 3).softmax(-1).double()  # (head, text, query, key)
+    maps[:, 1, 12:] = maps[:, 1, :, 12:] = 0
+    together = divergence_sums(maps, block=1 << 20)
+    torch.testing.assert_close(divergence_sums(maps, block=70), together, atol=1e-6, rtol=0)
+    alone = divergence_sums(maps[:, 1:2, :12, :12], block=1 << 20)
+    torch.testing.assert_close(alone[0], together[1], atol=1e-6, rtol=0)
+
+
+@pytest.mark.parametrize("sharpness", [0.1, 3, 30])
+def test_the_compiled_loops_are_as_exact_as_double_precision(sharpness: float) -> None:
+    maps = (torch.randn(6, 2, 11, 700) * sharpness).softmax(-1)
+    maps[:, :, 4] = 0  # padding
+    precise = divergence_sums(maps.double(), block=1 << 12)
+    torch.testing.assert_close(divergence_sums(maps, block=1 << 12), precise, atol=4e-6, rtol=1e-6)
+
+
+def test_what_no_head_sees_may_be_left_out() -> None:
+    maps = torch.randn(4, 2, 30, 30).masked_fill(torch.ones(30, 30).triu(1).bool(), -torch.inf).softmax(-1)
+    whole = divergence_sums(maps, block=1 << 12)
+    torch.testing.assert_close(divergence_sums(maps, block=1 << 12, causal=True), whole, atol=3e-5, rtol=0)
 
 
 def test_what_is_left_of_a_row_is_nothing_where_it_has_no_digits() -> None:
@@ -144,39 +174,15 @@ def test_what_is_left_of_a_row_is_nothing_where_it_has_no_digits() -> None:
     torch.testing.assert_close(without_first(rows), expected)
 
 
-def test_stacks_of_many_heads_compare_fewer_queries() -> None:
-    def compared(layers: int, heads: int) -> int:
-        return compared_queries(HeadGrid("decoder", layers, heads, causal=True))
-
-    assert [compared(12, 8), compared(24, 16), compared(32, 32), compared(80, 64)] == [32, 32, 8, 4]
-    grid = HeadGrid("decoder", 32, 32, causal=True)
-    assert "from 8 queries" in SampledHeadDistance.empty(grid).described
-
-
-@pytest.mark.parametrize("faithful", [False, True], ids=["plain", "faithful"])
+@pytest.mark.parametrize("published", [False, True], ids=["default", "published"])
 @pytest.mark.parametrize("grid", [GRID, CAUSAL], ids=["encoder", "decoder"])
-def test_a_gpu_counts_the_same_by_its_kernels(
-    grid: HeadGrid, faithful: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pytest.importorskip("triton", reason="triton is not installed (pip install triton)")
+def test_a_gpu_counts_the_same_by_its_kernels(grid: HeadGrid, published: bool) -> None:
     texts = random_texts(grid, [9, 14, 11])
-    expected = measured(HeadDistance, grid, [texts[:2], texts[2:]], faithful=faithful).result()
-    # No GPU here: tensors are taken for such, and the kernels are interpreted.
-    monkeypatch.setattr(torch.Tensor, "is_cuda", property(lambda tensor: True))
-    state = HeadDistance.empty(grid, faithful=faithful)
-    by_kernel = HeadDistance._add_by_kernel
-    counted: list[int] = []
-
-    def noted(self: HeadDistance, maps: torch.Tensor, asked: torch.Tensor) -> None:
-        counted.append(len(maps))
-        by_kernel(self, maps, asked)
-
-    monkeypatch.setattr(HeadDistance, "_add_by_kernel", noted)
-    for group in (texts[:2], texts[2:]):
-        for batch in batches(grid, group):
-            state.update(batch)
-    monkeypatch.undo()
-    assert sum(counted) == 3
-    assert state.result().keys() == expected.keys()
-    for name, array in state.result().items():
+    expected = measured("head_distance", texts, grid, batch_size=2, published=published).result()
+    with passing_for_a_gpu() as texts_counted:
+        state = measured("head_distance", texts, grid, batch_size=2, published=published)
+    assert sum(texts_counted) == 3
+    found = state.result()
+    assert found.keys() == expected.keys()
+    for name, array in found.items():
         np.testing.assert_allclose(array.values, expected[name].values, atol=2e-5, err_msg=name)

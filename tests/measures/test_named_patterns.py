@@ -1,61 +1,26 @@
-"""Named patterns against a plain loop over queries, and on heads built to follow one habit."""
-
-from collections.abc import Callable
+"""Named patterns against a plain loop over queries, and on heads built to follow one pattern."""
 
 import numpy as np
 import pytest
-from tests.helpers.attention import Text, measured, random_texts
+from tests.helpers.attention import Text, encoder, random_texts
+from tests.helpers.patterns import PATTERNS
+from tests.seams import measured
 
-from headscope.measures import NamedPatterns
-from headscope.types import SEP, HeadGrid
-
-GRID = HeadGrid("encoder", 2, 3, causal=False)
-
-
-def word(text: Text, place: int) -> bool:
-    return text.word[place] >= 0
-
-
-def same_word(text: Text, query: int, key: int) -> bool:
-    equal = text.word_type[query] == text.word_type[key] >= 0
-    return equal and text.word[query] != text.word[key]
-
-
-def is_pair(text: Text) -> bool:
-    return 1 in text.segment
-
-
-# For each habit: does it point from this query at this key?
-POINTS: dict[str, Callable[[Text, int, int], bool]] = {
-    "next_word": lambda t, q, k: (
-        word(t, q) and word(t, k) and t.segment[q] == t.segment[k] and t.word[k] == t.word[q] + 1
-    ),
-    "previous_word": lambda t, q, k: (
-        word(t, q) and word(t, k) and t.segment[q] == t.segment[k] and t.word[k] == t.word[q] - 1
-    ),
-    "same_word": same_word,
-    "same_word_other_sentence": lambda t, q, k: same_word(t, q, k) and t.segment[q] != t.segment[k],
-    "induction": lambda t, q, k: 1 <= k < q and t.ids[k - 1] == t.ids[q],
-    "duplicate_token": lambda t, q, k: k < q and t.ids[k] == t.ids[q],
-    "delimiters": lambda t, q, k: t.role[k] == SEP,
-    "own_sentence": lambda t, q, k: is_pair(t) and t.segment[q] == t.segment[k] >= 0,
-    "other_sentence": lambda t, q, k: is_pair(t) and t.segment[q] >= 0 and t.segment[k] == 1 - t.segment[q],
-    "first_token": lambda t, q, k: q > 0 and k == 0,
-}
+GRID = encoder(2, 3)
 
 
 def reference(text: Text) -> np.ndarray:
-    """(layer, head, pattern) by loops; nan for habits that point nowhere in the text."""
+    """(layer, head, pattern) by loops; nan for patterns that point nowhere in the text."""
     maps = text.maps.numpy()
-    out = np.full((*maps.shape[:2], len(POINTS)), np.nan)
-    for number, points in enumerate(POINTS.values()):
-        asked = []
+    out = np.full((*maps.shape[:2], len(PATTERNS)), np.nan)
+    for number, points in enumerate(PATTERNS.values()):
+        queries = []
         for query in range(len(text)):
             keys = [key for key in range(len(text)) if points(text, query, key)]
             if keys:
-                asked.append(maps[:, :, query, keys].sum(-1))
-        if asked:
-            out[..., number] = np.mean(asked, axis=0)
+                queries.append(maps[:, :, query, keys].sum(-1))
+        if queries:
+            out[..., number] = np.mean(queries, axis=0)
     return out
 
 
@@ -63,8 +28,8 @@ def reference(text: Text) -> np.ndarray:
 @pytest.mark.parametrize("pair", [True, False])
 def test_against_loops(specials: bool, pair: bool) -> None:
     texts = random_texts(GRID, [21, 34, 9, 1, 3], specials=specials, pair=pair)
-    result = measured(NamedPatterns, GRID, [texts[:2], texts[2:]]).result()["named_patterns"]
-    assert list(result.coords["pattern"]) == list(POINTS)
+    result = measured("named_patterns", texts, GRID, batch_size=3).result()["named_patterns"]
+    assert list(result.coords["pattern"]) == list(PATTERNS)
     each = np.stack([reference(text) for text in texts])
     counted = ~np.isnan(each)
     expected = np.where(counted.any(0), np.nansum(each, 0) / np.maximum(counted.sum(0), 1), np.nan)
@@ -72,20 +37,19 @@ def test_against_loops(specials: bool, pair: bool) -> None:
 
 
 def test_scores_lie_between_zero_and_one() -> None:
-    values = (
-        measured(NamedPatterns, GRID, [random_texts(GRID, [21, 34, 29])]).result()["named_patterns"].values
-    )
+    texts = random_texts(GRID, [21, 34, 29])
+    values = measured("named_patterns", texts, GRID).result()["named_patterns"].values
     assert (values >= 0).all()
     assert (values <= 1 + 1e-6).all()
 
 
-@pytest.mark.parametrize("habit", POINTS)
-def test_a_head_that_follows_one_habit_scores_one(habit: str) -> None:
-    grid = HeadGrid("encoder", 1, 1, causal=False)
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_a_head_that_follows_one_pattern_scores_one(pattern: str) -> None:
+    grid = encoder(1, 1)
     (text,) = random_texts(grid, [40], seed=5)
     for query in range(len(text)):
-        keys = [key for key in range(len(text)) if POINTS[habit](text, query, key)]
+        keys = [key for key in range(len(text)) if PATTERNS[pattern](text, query, key)]
         text.maps[0, 0, query] = 0
         text.maps[0, 0, query, keys or [query]] = 1 / max(1, len(keys))
-    values = measured(NamedPatterns, grid, [[text]]).result()["named_patterns"].values[0, 0]
-    assert values[list(POINTS).index(habit)] == pytest.approx(1)
+    values = measured("named_patterns", [text], grid).result()["named_patterns"].values[0, 0]
+    assert values[list(PATTERNS).index(pattern)] == pytest.approx(1)

@@ -1,13 +1,12 @@
 """Offset attention against a plain loop."""
 
 import numpy as np
-import torch
-from tests.helpers.attention import Text, measured, random_texts
+import pytest
+from tests.helpers.attention import Text, encoder, random_texts
+from tests.seams import measured
 
-from headscope.measures import OffsetAttention
-from headscope.types import HeadGrid
-
-GRID = HeadGrid("encoder", 2, 3, causal=False)
+GRID = encoder(2, 3)
+ONE = encoder(1, 1)
 
 
 def reference(text: Text) -> np.ndarray:
@@ -27,7 +26,7 @@ def reference(text: Text) -> np.ndarray:
 
 def test_against_loops() -> None:
     texts = random_texts(GRID, [21, 30, 5, 9, 1])
-    result = measured(OffsetAttention, GRID, [texts[:2], texts[2:]]).result()["offset_attention"]
+    result = measured("offset_attention", texts, GRID, batch_size=3).result()["offset_attention"]
     expected = np.nanmean([reference(text) for text in texts], axis=0)
     np.testing.assert_allclose(result.values, expected, atol=1e-5, rtol=0)
     assert result.dims == ("layer", "head", "offset")
@@ -35,23 +34,22 @@ def test_against_loops() -> None:
 
 
 def test_a_previous_token_head() -> None:
-    """Every query but the first looks at its left neighbour; the first, having none, at itself."""
-    (text,) = random_texts(HeadGrid("encoder", 1, 1, causal=False), [6])
+    """Every query but the first attends to its left neighbour; the first, having none, to itself."""
+    (text,) = random_texts(ONE, [6])
     text.maps[:] = 0
     text.maps[0, 0, 0, 0] = 1
     for query in range(1, 6):
         text.maps[0, 0, query, query - 1] = 1
-    grid = HeadGrid("encoder", 1, 1, causal=False)
-    values = measured(OffsetAttention, grid, [[text]]).result()["offset_attention"].values[0, 0]
+    values = measured("offset_attention", [text], ONE).result()["offset_attention"].values[0, 0]
     assert values[8 - 1] == 1
-    assert values[8] == torch.tensor(1 / 6)
+    assert values[8] == pytest.approx(1 / 6)
     assert values[8 + 1] == 0
 
 
 def test_a_text_shorter_than_every_offset_still_counts_for_the_near_ones() -> None:
-    grid = HeadGrid("encoder", 1, 1, causal=False)
-    (text,) = random_texts(grid, [2])
-    values = measured(OffsetAttention, grid, [[text]]).result()["offset_attention"].values[0, 0]
+    values = (
+        measured("offset_attention", random_texts(ONE, [2]), ONE).result()["offset_attention"].values[0, 0]
+    )
     assert np.isfinite(values[7:10]).all()
     assert np.isnan(values[:7]).all()
     assert np.isnan(values[10:]).all()

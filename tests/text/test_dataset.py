@@ -1,19 +1,20 @@
 """Texts from folders, Parquet files and data sets: the same texts as from a plain file."""
 
 import json
+import sys
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import headscope as hs
 from headscope.errors import OptionError, TextError
-from headscope.text.corpus import Corpus
-from headscope.text.formats import columns
 
 DOCUMENTS = ["The cat sat. It was red.", "A dog saw it.", "The house of a dog was blue."]
 
 
-def items(corpus: Corpus) -> list[object]:
+def items(corpus: Iterable[object]) -> list[object]:
     return list(corpus)
 
 
@@ -24,7 +25,7 @@ def plain(tmp_path: Path) -> list[object]:
     return items(hs.read_text(path))
 
 
-def parquet(path: Path, **table: list[object]) -> Path:
+def parquet(path: Path, **table: Sequence[object]) -> Path:
     arrow = pytest.importorskip("pyarrow")
     pytest.importorskip("pyarrow.parquet").write_table(arrow.table(table), path)
     return path
@@ -44,16 +45,20 @@ def test_a_folder_stands_for_its_files_by_name(tmp_path: Path, plain: list[objec
         hs.read_text(tmp_path / "empty")
 
 
-def test_parquet_files_are_read_a_few_rows_at_a_time(
-    tmp_path: Path, plain: list[object], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(columns, "_ROWS", 2)
+def test_parquet_files(tmp_path: Path, plain: list[object]) -> None:
     file = parquet(tmp_path / "t.parquet", text=[*DOCUMENTS[:2], None, DOCUMENTS[2]], label=[1, 2, 3, 4])
     corpus = hs.read_text(file)
     assert items(corpus) == plain
     assert items(corpus) == plain  # and once more
     named = parquet(tmp_path / "n.parquet", body=DOCUMENTS)
     assert items(hs.read_text(named, column="body")) == plain
+
+
+def test_parquet_files_of_more_rows_than_are_read_together(tmp_path: Path) -> None:
+    texts: list[object] = [f"Text {number}." for number in range(2500)]
+    file = parquet(tmp_path / "t.parquet", text=[*texts[:1024], None, *texts[1024:]])
+    sentences: list[Any] = list(hs.read_text(file))
+    assert [sentence.text for sentence in sentences] == texts
 
 
 def test_what_is_wrong_with_a_table_is_told(tmp_path: Path) -> None:
@@ -71,10 +76,8 @@ def test_what_is_wrong_with_a_table_is_told(tmp_path: Path) -> None:
 
 
 def test_a_missing_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing(name: str) -> None:
-        raise ImportError(name)
-
-    monkeypatch.setattr(columns, "import_module", missing)
+    for module in ("pyarrow", "pyarrow.parquet", "datasets"):
+        monkeypatch.setitem(sys.modules, module, None)
     (tmp_path / "t.parquet").write_bytes(b"")
     with pytest.raises(OptionError, match=r"pyarrow: pip install 'headscope\[datasets\]'"):
         items(hs.read_text(tmp_path / "t.parquet"))

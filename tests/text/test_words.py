@@ -102,6 +102,10 @@ def test_combining_marks_stay_with_their_letter() -> None:
     assert words("cafe\u0301 हिन्दी") == ["cafe\u0301", "हिन्दी"]
 
 
+def test_joiners_hold_a_word_together() -> None:
+    assert words("می\u200cخواهم co\u00adop") == ["می\u200cخواهم", "co\u00adop"]
+
+
 def test_other_scripts_and_emoji() -> None:
     assert words("שלום, עולם 🙂🙂") == ["שלום", ",", "עולם", "🙂", "🙂"]
 

@@ -5,8 +5,8 @@ import gzip
 import pytest
 from tests.helpers.coreference import columns, conllu, litbank, written
 
+import headscope as hs
 from headscope.errors import TextError
-from headscope.text.annotated.coreference import read_coreference
 
 SENTENCE = ["Mary/PROPN/2/(e1-person-1-)", "ran/VERB/0"]
 
@@ -17,7 +17,7 @@ def test_three_formats_in_a_row(tmp_path):
         written(tmp_path, columns(["He/PRP/(3)"]), "b.txt"),
         written(tmp_path, litbank(["he/(3)"]), "c.txt"),
     ]
-    corpus = read_coreference(*paths)
+    corpus = hs.read_coreference(*paths)
     assert corpus.name == "a.txt, b.txt, c.txt"
     assert corpus.annotator is None
     documents = list(corpus)
@@ -30,18 +30,18 @@ def test_three_formats_in_a_row(tmp_path):
 def test_documents_without_a_name_are_told_apart(tmp_path):
     text = conllu([SENTENCE], [SENTENCE]).replace("# newdoc id = text0", "# newdoc")
     text = text.replace("# newdoc id = text1", "# newdoc")
-    assert [document.number for document in read_coreference(written(tmp_path, text))] == [0, 1]
+    assert [document.number for document in hs.read_coreference(written(tmp_path, text))] == [0, 1]
 
 
 def test_compressed_files(tmp_path):
     path = tmp_path / "a.gz"
     path.write_bytes(gzip.compress(conllu([SENTENCE]).encode()))
-    assert len(list(read_coreference(path))) == 1
+    assert len(list(hs.read_coreference(path))) == 1
 
 
 def test_progress(tmp_path):
     paths = [written(tmp_path, conllu([SENTENCE] * 300), name) for name in ("a.txt", "b.txt")]
-    corpus = read_coreference(*paths)
+    corpus = hs.read_coreference(*paths)
     assert corpus.progress == 0
     seen = []
     for _ in corpus:
@@ -51,14 +51,14 @@ def test_progress(tmp_path):
 
 def test_one_document_at_a_time(tmp_path):
     """The first document comes before the file was read to its end."""
-    corpus = read_coreference(written(tmp_path, conllu(*[[SENTENCE] * 20] * 200)))
+    corpus = hs.read_coreference(written(tmp_path, conllu(*[[SENTENCE] * 20] * 200)))
     next(iter(corpus))
     assert corpus.progress is not None
     assert corpus.progress < 0.2
 
 
 def test_what_was_skipped_is_counted_anew_each_time(tmp_path):
-    corpus = read_coreference(written(tmp_path, conllu([SENTENCE, ["He/PRON/0/(e1-person-1-"]])))
+    corpus = hs.read_coreference(written(tmp_path, conllu([SENTENCE, ["He/PRON/0/(e1-person-1-"]])))
     assert list(corpus) == list(corpus)
     assert corpus.skipped.count == 1
 
@@ -66,22 +66,20 @@ def test_what_was_skipped_is_counted_anew_each_time(tmp_path):
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "holds no sentence; give a file with coreference"),
+        ("", "holds no sentence"),
         ("# a comment\n\n", "holds no sentence"),
-        (conllu([["Mary/PROPN", "ran/VERB"]]), "marks no mention; give CoNLL-U with Entity= in MISC"),
+        (conllu([["Mary/PROPN", "ran/VERB"]]), "marks no mention; .* Entity= in MISC"),
         (litbank(["he"]), "marks no mention"),
-        ("Running text, one sentence.\n", "no coreference format is recognised; give CoNLL-U"),
+        ("Running text, one sentence.\n", "format .* CoNLL-U"),
     ],
 )
 def test_files_with_nothing_in_them(tmp_path, text, reason):
-    with pytest.raises(TextError, match=r"made\.conllu"):
-        list(read_coreference(written(tmp_path, text)))
-    with pytest.raises(TextError, match=reason):
-        list(read_coreference(written(tmp_path, text)))
+    with pytest.raises(TextError, match=rf"made\.conllu.* {reason}"):
+        list(hs.read_coreference(written(tmp_path, text)))
 
 
 def test_files_that_are_not_there(tmp_path):
     with pytest.raises(TextError, match="no such file"):
-        read_coreference(tmp_path / "none.conllu")
+        hs.read_coreference(tmp_path / "none.conllu")
     with pytest.raises(TextError, match="no file"):
-        read_coreference()
+        hs.read_coreference()

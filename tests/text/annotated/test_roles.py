@@ -11,7 +11,6 @@ import pytest
 import headscope as hs
 from headscope.errors import TextError
 from headscope.registry import Registry
-from headscope.text.annotated.roles import Argument, read_roles
 
 GOOD: dict[str, Any] = {
     "sent_id": "news-0001",
@@ -35,15 +34,15 @@ def written(folder: Path, *rows: object) -> Path:
 
 def test_a_row(tmp_path: Path) -> None:
     path = written(tmp_path, "", GOOD)
-    corpus = read_roles(path)
+    corpus = hs.read_roles(path)
     (one,) = corpus
     assert one.content.text == "She gave him a book ."
     assert one.content.words == GOOD["tokens"]
     assert one.predicate == (1,)
     assert one.arguments == (
-        Argument("ARG0", 0, 1, True),
-        Argument("ARG2", 2, 3, True),
-        Argument("ARG1", 3, 5, True),
+        ("ARG0", 0, 1, True),
+        ("ARG2", 2, 3, True),
+        ("ARG1", 3, 5, True),
     )
     assert list(one.arguments[2].words) == [3, 4]
     assert (one.sense, one.name, one.document, one.line) == ("give.01", "news-0001", 0, 2)
@@ -56,7 +55,7 @@ def test_a_row(tmp_path: Path) -> None:
 def test_the_sample_is_read_whole() -> None:
     path = hs.sample_path("roles")
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    corpus = read_roles(path)
+    corpus = hs.read_roles(path)
     found = list(corpus)
     assert corpus.skipped.count == 0
     assert len(found) == len(rows)
@@ -74,7 +73,7 @@ def test_the_sample_is_read_whole() -> None:
 
 def test_again_and_again_with_progress(tmp_path: Path) -> None:
     path = written(tmp_path, *[GOOD] * 300, "oops")
-    corpus = read_roles(path, path)
+    corpus = hs.read_roles(path, path)
     assert corpus.progress == 0
     shares = [corpus.progress or 0.0 for _ in corpus]
     assert shares == sorted(shares)
@@ -89,7 +88,7 @@ def test_again_and_again_with_progress(tmp_path: Path) -> None:
 def test_documents(tmp_path: Path) -> None:
     names = ["a-b-1", "a-b-2", "a-c-1", 7, "nothing", None, "a-b-3"]
     path = written(tmp_path, *({**GOOD, "sent_id": name} for name in names))
-    found = list(read_roles(path, path))
+    found = list(hs.read_roles(path, path))
     assert [one.document for one in found] == [0, 0, 1, 2, 2, 2, 0, 3, 3, 4, 5, 5, 5, 3]
     assert [one.name for one in found[:7]] == ["a-b-1", "a-b-2", "a-c-1", "7", "nothing", "", "a-b-3"]
 
@@ -104,8 +103,8 @@ def test_documents(tmp_path: Path) -> None:
 )
 def test_modifiers_are_not_core(tmp_path: Path, label: str, is_core: bool) -> None:
     row = {**GOOD, "arguments": [{"label": label, "start": 0, "end": 1}]}
-    (one,) = read_roles(written(tmp_path, row))
-    assert one.arguments == (Argument(label, 0, 1, is_core),)
+    (one,) = hs.read_roles(written(tmp_path, row))
+    assert one.arguments == ((label, 0, 1, is_core),)
 
 
 @pytest.mark.parametrize(
@@ -116,8 +115,8 @@ def test_modifiers_are_not_core(tmp_path: Path, label: str, is_core: bool) -> No
         ("[]", "an array, not an object"),
         ("null", "null, not an object"),
         ('"' + "x" * 100 + '"', "a string, not an object"),
-        ({}, "no tokens and no predicate and no arguments"),
-        ({key: GOOD[key] for key in GOOD if key != "predicate"}, "no predicate; expected"),
+        ({}, "no tokens and no predicate"),
+        ({key: GOOD[key] for key in GOOD if key != "predicate"}, "no predicate"),
         ({**GOOD, "tokens": []}, "tokens is []"),
         ({**GOOD, "tokens": "She gave"}, 'tokens is "She gave"'),
         ({**GOOD, "tokens": ["She", 7]}, 'tokens is ["She", 7]'),
@@ -127,14 +126,14 @@ def test_modifiers_are_not_core(tmp_path: Path, label: str, is_core: bool) -> No
         ({**GOOD, "predicate": 1.0}, "predicate is 1.0"),
         ({**GOOD, "predicate": "1"}, 'predicate is "1"'),
         ({**GOOD, "predicate": None}, "predicate is null"),
-        ({**GOOD, "arguments": {}}, "arguments is {}; expected a list"),
+        ({**GOOD, "arguments": {}}, "arguments is {}"),
         ({**GOOD, "sent_id": ["x"]}, 'sent_id is ["x"]'),
         ({**GOOD, "roleset": False}, "roleset is false"),
     ],
 )
 def test_broken_rows(tmp_path: Path, row: object, reason: str) -> None:
     path = written(tmp_path, GOOD, row, GOOD)
-    corpus = read_roles(path)
+    corpus = hs.read_roles(path)
     assert [one.line for one in corpus] == [1, 3]
     assert corpus.skipped.count == 1
     assert corpus.skipped.places[0].startswith(f"{path}:2: ")
@@ -167,7 +166,7 @@ def test_broken_rows(tmp_path: Path, row: object, reason: str) -> None:
 def test_broken_arguments_do_not_take_the_others_along(tmp_path: Path, argument: object, reason: str) -> None:
     row = {**GOOD, "arguments": [GOOD["arguments"][0], argument, GOOD["arguments"][2]]}
     path = written(tmp_path, "", row)
-    corpus = read_roles(path)
+    corpus = hs.read_roles(path)
     (one,) = corpus
     assert [found.label for found in one.arguments] == ["ARG0", "ARG1"]
     assert corpus.skipped.count == 1
@@ -178,41 +177,41 @@ def test_broken_arguments_do_not_take_the_others_along(tmp_path: Path, argument:
 def test_limits_that_just_fit(tmp_path: Path) -> None:
     row = {**GOOD, "predicate": 5, "arguments": [{"label": "X", "start": 0, "end": 5}]}
     last = {**GOOD, "predicate": 0, "arguments": [{"label": "X", "start": 1, "end": 6}]}
-    corpus = read_roles(written(tmp_path, row, last))
+    corpus = hs.read_roles(written(tmp_path, row, last))
     assert [one.arguments[0][1:3] for one in corpus] == [(0, 5), (1, 6)]
     assert corpus.skipped.count == 0
 
 
 def test_rows_without_arguments_are_no_error(tmp_path: Path) -> None:
-    corpus = read_roles(written(tmp_path, {**GOOD, "arguments": []}, GOOD))
+    corpus = hs.read_roles(written(tmp_path, {**GOOD, "arguments": []}, GOOD))
     assert [one.line for one in corpus] == [2]
     assert corpus.skipped.count == 0
 
 
 def test_control_characters(tmp_path: Path) -> None:
     row = {**GOOD, "tokens": ["She\x00", "gave", "\ud83d", "a", "book", "."], "sent_id": "x\x1b[2J-1"}
-    (one,) = read_roles(written(tmp_path, row))
+    (one,) = hs.read_roles(written(tmp_path, row))
     assert one.content.words == ["She ", "gave", " ", "a", "book", "."]
     assert one.name == "x [2J-1"
 
 
 def test_nothing_to_use(tmp_path: Path) -> None:
     with pytest.raises(TextError, match=r"roles\.jsonl holds no predicate with arguments"):
-        list(read_roles(written(tmp_path, {**GOOD, "arguments": []})))
+        list(hs.read_roles(written(tmp_path, {**GOOD, "arguments": []})))
     with pytest.raises(
         TextError,
-        match=r"roles\.jsonl: none .* annotations can be used, 2 were skipped, .*roles\.jsonl:1: not",
+        match=r"roles\.jsonl: .* 2 were skipped, .*roles\.jsonl:1: not JSON",
     ):
-        list(read_roles(written(tmp_path, "x", "y")))
+        list(hs.read_roles(written(tmp_path, "x", "y")))
     with pytest.raises(TextError, match="no such file"):
-        read_roles(tmp_path / "missing.jsonl")
+        hs.read_roles(tmp_path / "missing.jsonl")
     with pytest.raises(TextError, match="was given no file"):
-        read_roles()
+        hs.read_roles()
 
 
 def test_the_words_of_a_sentence_are_shared(tmp_path: Path) -> None:
     other = {**GOOD, "tokens": ["He", "left", "it"], "arguments": [{"label": "ARG0", "start": 0, "end": 1}]}
-    found = list(read_roles(written(tmp_path, GOOD, GOOD, other, GOOD)))
+    found = list(hs.read_roles(written(tmp_path, GOOD, GOOD, other, GOOD)))
     assert found[0].content is found[1].content
     assert Counter(one.content.text for one in found) == {"She gave him a book .": 3, "He left it": 1}
 
@@ -225,4 +224,4 @@ def test_framenet_files_name_the_package_that_reads_them(
     (tmp_path / "a.xml").write_text("<fullTextAnnotation/>")
     for given in (tmp_path, tmp_path / "a.xml"):
         with pytest.raises(TextError, match=r"a\.xml .*pip install headscope-papers"):
-            read_roles(given)
+            hs.read_roles(given)

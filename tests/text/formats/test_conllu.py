@@ -1,22 +1,23 @@
+"""Running text of CoNLL-U files: sentences, documents, and the lines that are refused."""
+
 import gzip
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import headscope as hs
 from headscope.errors import TextError
-from headscope.text.files import open_text
-from headscope.text.formats import conllu
-from headscope.text.formats.conllu import Block, join_forms, read_blocks, read_sentences
 
 
 def row(number: str, form: str, misc: str = "_") -> str:
     return f"{number}\t{form}\t_\tX\t_\t_\t0\troot\t_\t{misc}\n"
 
 
-def read(path: Path, text: str | bytes, *, first_document: int = 0) -> list[tuple[str, int]]:
+def read(path: Path, text: str | bytes) -> list[tuple[str, int]]:
     path.write_bytes(text.encode() if isinstance(text, str) else text)
-    with open_text(path) as stream:
-        return [(s.text, s.document) for s in read_sentences(stream, first_document=first_document)]
+    sentences: list[Any] = list(hs.read_text(path))
+    return [(sentence.text, sentence.document) for sentence in sentences]
 
 
 TWO_DOCUMENTS = (
@@ -32,9 +33,10 @@ def test_documents_and_the_text_comment(tmp_path: Path) -> None:
     assert read(tmp_path / "a.conllu.gz", gzip.compress(TWO_DOCUMENTS.encode())) == expected
 
 
-def test_documents_are_numbered_from_the_first(tmp_path: Path) -> None:
-    found = read(tmp_path / "a.conllu", TWO_DOCUMENTS, first_document=5)
-    assert [number for _, number in found] == [5, 5, 6]
+def test_documents_are_numbered_through_all_files(tmp_path: Path) -> None:
+    path = tmp_path / "a.conllu"
+    path.write_text(TWO_DOCUMENTS)
+    assert [sentence.document for sentence in hs.read_text(path, path)] == [0, 0, 1, 2, 2, 3]
 
 
 def test_without_newdoc_the_file_is_one_document(tmp_path: Path) -> None:
@@ -58,101 +60,36 @@ def test_comments_without_words_are_no_sentence_but_may_begin_a_document(tmp_pat
     assert read(tmp_path / "a.conllu", text) == [("One", 0), ("Two", 1)]
 
 
-def test_blocks_keep_everything_and_where_they_begin(tmp_path: Path) -> None:
-    path = tmp_path / "a.conllu"
-    path.write_text("\n" + TWO_DOCUMENTS.rstrip("\n"))
-    with open_text(path) as stream:
-        first, second, third = read_blocks(stream)
-    assert [first.line_number, second.line_number, third.line_number] == [2, 8, 11]
-    assert first.comments == ("# newdoc id = a", "# sent_id = 1", "# text = It rains.")
-    assert first.rows[1].columns == ("2", "rained", "_", "X", "_", "_", "0", "root", "_", "_")
-    assert join_forms(first.rows) == "It rained "
-    assert [block.starts_document for block in (first, second, third)] == [True, False, True]
-
-
-@pytest.mark.parametrize(
-    ("line", "problem"),
-    [
-        ("2\tword", "expected 10 tab-separated columns, found 2"),
-        ("2 word _ X _ _ 0 root _ _", "expected 10 tab-separated columns, found 1"),
-        (row("2", "word").rstrip() + "\t_", "expected 10 tab-separated columns, found 11"),
-        (row("two", "word"), "ID is 'two'"),
-        (row("2-", "word"), "ID is '2-'"),
-        (row("-" * 100, "word"), "ID is '-{20}'"),
-    ],
-)
-def test_errors_name_file_line_and_problem(tmp_path: Path, line: str, problem: str) -> None:
-    with pytest.raises(TextError, match=rf"a\.conllu:3: {problem}") as caught:
-        read(tmp_path / "a.conllu", "# text = a\n" + row("1", "a") + line)
-    assert "\n" not in str(caught.value)
-
-
-def test_a_text_without_words_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(TextError, match="# text and no word lines"):
-        read(tmp_path / "a.conllu", "# text = It rains.\n\n" + row("1", "a"))
-
-
-def test_a_sentence_without_end_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(conllu, "MAX_LINES", 5)
-    assert read(tmp_path / "a.conllu", "# a\n" + row("1", "a") * 4) == [("a", 0)]
-    with pytest.raises(TextError, match=r"a\.conllu:6: a sentence of more than 5 lines"):
-        read(tmp_path / "a.conllu", "# a\n" + row("1", "a") * 5)
-
-
 def test_odd_characters(tmp_path: Path) -> None:
     text = "# text = a\x07b 👩‍👧 שלום\n" + row("1", "a") + "\n" + row("1", "c\x07d\u2028e")
     assert read(tmp_path / "a.conllu", text) == [("a b 👩‍👧 שלום", 0), ("c d\u2028e", 0)]
 
 
-def blocks(path: Path, text: str) -> tuple[list[Block], list[str]]:
-    """What is left when broken sentences are skipped, and what was told about them."""
-    path.write_text(text, encoding="utf-8")
-    told: list[str] = []
-    with open_text(path) as stream:
-        return list(read_blocks(stream, skip=told.append)), told
+MOST = 10_000
+"""How many lines a sentence may have."""
 
 
-def test_a_broken_sentence_is_skipped_and_told_once(tmp_path: Path) -> None:
-    broken = "# sent_id = broken\n" + row("1", "a") + "2\tb\n" + "3\tc\n" + row("4", "d") + "\n"
-    found, told = blocks(tmp_path / "a.conllu", row("1", "one") + "\n" + broken + row("1", "two") + "\n")
-    assert [[line.form for line in block.rows] for block in found] == [["one"], [], ["two"]]
-    assert [block.line_number for block in (found[0], found[2])] == [1, 9]
-    assert len(told) == 1
-    assert "a.conllu:5: expected 10 tab-separated columns, found 2" in told[0]
+def test_a_sentence_as_long_as_may_be(tmp_path: Path) -> None:
+    assert len(read(tmp_path / "a.conllu", "# a\n" + row("1", "a") * (MOST - 1))) == 1
 
 
-def test_a_broken_sentence_may_still_begin_a_document(tmp_path: Path) -> None:
-    found, told = blocks(tmp_path / "a.conllu", "# newdoc\nbroken\n\n" + row("1", "two") + "\n")
-    assert [(block.starts_document, len(block.rows)) for block in found] == [(True, 0), (False, 1)]
-    assert len(told) == 1
-
-
-def test_comments_after_a_broken_line_still_count(tmp_path: Path) -> None:
-    found, _ = blocks(tmp_path / "a.conllu", "broken\n# newdoc\n\n" + row("1", "two"))
-    assert [block.starts_document for block in found] == [True, False]
-
-
-def test_a_broken_last_sentence_is_skipped(tmp_path: Path) -> None:
-    found, told = blocks(tmp_path / "a.conllu", row("1", "one") + "\n# c\n" + row("1", "a") + "broken")
-    assert [len(block.rows) for block in found] == [1, 0]
-    assert "a.conllu:5" in told[0]
-
-
-def test_a_text_without_words_is_skipped(tmp_path: Path) -> None:
-    text = row("1", "one") + "\n# newdoc\n# text = It rains.\n\n" + row("1", "two") + "\n# text = End."
-    found, told = blocks(tmp_path / "a.conllu", text)
-    assert [len(block.rows) for block in found] == [1, 0, 1, 0]
-    assert found[1].starts_document
-    assert [place.split(": ")[0].rpartition(":")[2] for place in told] == ["5", "8"]
-
-
-def test_a_broken_text_is_told_for_its_line_alone(tmp_path: Path) -> None:
-    _, told = blocks(tmp_path / "a.conllu", "# text = It rains.\nbroken\n\n")
-    assert len(told) == 1
-    assert "tab-separated" in told[0]
-
-
-def test_the_name_of_a_sentence(tmp_path: Path) -> None:
-    text = "# sent_id =  weblog-1 \n" + row("1", "a") + "\n# sent_id_old = 3\n" + row("1", "b")
-    found, _ = blocks(tmp_path / "a.conllu", text)
-    assert [block.name for block in found] == ["weblog-1", ""]
+@pytest.mark.parametrize(
+    ("text", "line", "problem"),
+    [
+        ("# text = a\n" + row("1", "a") + "2\tword", 3, "expected 10 tab-separated columns, found 2"),
+        (row("1", "a") + "2 word _ X _ _ 0 root _ _", 2, "expected 10 tab-separated columns, found 1"),
+        (row("1", "word").rstrip() + "\t_", 1, "expected 10 tab-separated columns, found 11"),
+        (row("two", "word"), 1, "ID is 'two'"),
+        (row("2-", "word"), 1, "ID is '2-'"),
+        (row("-" * 100, "word"), 1, f"ID is '{'-' * 20}'"),
+        ("# text = It rains.\n\n" + row("1", "a"), 2, "no word lines"),
+        ("# a\n" + row("1", "a") * MOST, MOST + 1, f"more than {MOST} lines"),
+    ],
+    ids=["2 columns", "spaces", "11 columns", "two", "2-", "---", "no words", "no end"],
+)
+def test_errors_name_file_line_and_problem(tmp_path: Path, text: str, line: int, problem: str) -> None:
+    with pytest.raises(TextError) as caught:
+        read(tmp_path / "a.conllu", text)
+    assert f"a.conllu:{line}: " in str(caught.value)
+    assert problem in str(caught.value)
+    assert "\n" not in str(caught.value)

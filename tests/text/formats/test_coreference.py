@@ -1,93 +1,72 @@
-"""Brackets become spans; broken ones are told, once, and the others stay."""
+"""Brackets become mentions; broken ones are told, once, and the others stay. Written as CoNLL-U's Entity=."""
 
-from headscope.text.formats.coreference import Brackets, MentionSpan
+from pathlib import Path
 
+import pytest
+from tests.helpers.coreference import conllu, written
 
-def make() -> tuple[Brackets, list[str]]:
-    told: list[str] = []
-    return Brackets(told.append), told
+import headscope as hs
 
+Sentence = list[str]
+"""What stands at each of its words: brackets, or nothing."""
 
-def test_nested_and_repeated_mentions():
-    brackets, told = make()
-    brackets.open("a", 0, "f:1")
-    brackets.open("b", 0, "f:1")
-    brackets.close("b", 1, "f:1")
-    brackets.open("a", 2, "f:3")  # the same entity inside itself: the inner one closes first
-    brackets.close("a", 3, "f:3")
-    brackets.close("a", 5, "f:5")
-    assert brackets.end_sentence() == [
-        MentionSpan("a", (0, 1, 2, 3, 4)),
-        MentionSpan("b", (0,)),
-        MentionSpan("a", (2,)),
-    ]
-    assert told == []
-    assert brackets.end_sentence() == []
+A, B, GOOD = "(a-x-1-", "(b-x-1-", "(good-x-1-)"
 
 
-def test_crossing_brackets_are_two_mentions():
-    brackets, told = make()
-    brackets.open("a", 0, "f:1")
-    brackets.open("b", 1, "f:2")
-    brackets.close("a", 2, "f:2")
-    brackets.close("b", 3, "f:3")
-    assert brackets.end_sentence() == [MentionSpan("a", (0, 1)), MentionSpan("b", (1, 2))]
-    assert told == []
+def read(folder: Path, *sentences: Sentence) -> tuple[list[tuple[str, tuple[int, ...]]], list[str]]:
+    """Entity and words of each mention, and what was told of those left out: `sentence.word: why`."""
+    words = [[f"w/NOUN/{int(place > 0)}/{mark}" for place, mark in enumerate(marks)] for marks in sentences]
+    corpus = hs.read_coreference(written(folder, conllu(words).replace("@", "/")))
+    (document,) = corpus
+    starts = {document.sentences[number].lines[0]: number for number in range(len(sentences))}
+    told = []
+    for place in corpus.skipped.places:
+        line, _, why = place.partition("made.conllu:")[2].partition(": ")
+        first = max(start for start in starts if start <= int(line))
+        told.append(f"{starts[first]}.{int(line) - first}: {why}")
+    return [(mention.entity, mention.words) for mention in document.mentions], told
 
 
-def test_an_unclosed_mention_is_dropped_alone():
-    brackets, told = make()
-    brackets.open("a", 0, "f:1")
-    brackets.open("b", 1, "f:2")
-    brackets.close("b", 2, "f:2")
-    assert brackets.end_sentence() == [MentionSpan("b", (1,))]
-    assert len(told) == 1
-    assert told[0].startswith("f:1: opens a mention of entity 'a' that is not closed")
-
-
-def test_an_unopened_mention_is_dropped_alone():
-    brackets, told = make()
-    brackets.close("a", 1, "f:1")
-    brackets.open("a", 1, "f:2")
-    brackets.close("a", 2, "f:2")
-    assert brackets.end_sentence() == [MentionSpan("a", (1,))]
-    assert len(told) == 1
-    assert told[0].startswith("f:1: closes a mention of entity 'a' that was not opened")
-
-
-def test_a_mention_across_sentences_is_told_once():
-    brackets, told = make()
-    brackets.open("a", 3, "f:4")
-    assert brackets.end_sentence() == []
-    brackets.close("a", 1, "f:6")
-    brackets.close("a", 2, "f:7")  # this one has no opening anywhere
-    assert brackets.end_sentence() == []
-    assert [line.split(": ")[0] for line in told] == ["f:4", "f:7"]
-
-
-def test_parts_of_a_discontinuous_mention_are_joined():
-    brackets, told = make()
-    brackets.open("a", 0, "f:1", part=(1, 2))
-    brackets.close("a", 2, "f:2", part=(1, 2))
-    brackets.open("a", 2, "f:3")
-    brackets.close("a", 3, "f:3")
-    brackets.open("a", 4, "f:5", part=(2, 2))
-    brackets.close("a", 5, "f:5", part=(2, 2))
-    assert brackets.end_sentence() == [MentionSpan("a", (0, 1, 4)), MentionSpan("a", (2,))]
+@pytest.mark.parametrize(
+    ("sentences", "mentions"),
+    [
+        # The same entity inside itself: the inner one closes first.
+        ([[f"{A}{B[:-1]})", "", A, "a)", "a)"]], [("a", (0, 1, 2, 3, 4)), ("b", (0,)), ("a", (2, 3))]),
+        ([[A, f"a){B}", "b)"]], [("a", (0, 1)), ("b", (1, 2))]),
+        ([["(a[1@2]-x-1-", "a[1@2])", "(a-x-1-)", "", "(a[2@2]-x-1-)"]], [("a", (0, 1, 4)), ("a", (2,))]),
+        ([[GOOD], [A, "a)"]], [("good", (0,)), ("a", (0, 1))]),
+    ],
+    ids=["nested", "crossing", "parts", "two sentences"],
+)
+def test_brackets_become_mentions(
+    tmp_path: Path, sentences: list[Sentence], mentions: list[tuple[str, tuple[int, ...]]]
+) -> None:
+    found, told = read(tmp_path, *sentences)
+    assert sorted(found) == sorted(mentions)
     assert told == []
 
 
-def test_a_part_without_the_others_is_told():
-    brackets, told = make()
-    brackets.open("a", 0, "f:1", part=(1, 2))
-    brackets.close("a", 1, "f:1", part=(1, 2))
-    assert brackets.end_sentence() == []
-    assert told[0].startswith("f:1: part 1 of 2 of a mention of entity 'a'")
-
-
-def test_a_mention_without_words_is_told():
-    brackets, told = make()
-    brackets.open("a", 2, "f:3")
-    brackets.close("a", 2, "f:3")
-    assert brackets.end_sentence() == []
-    assert told == ["f:3: a mention of entity 'a' that holds no word"]
+@pytest.mark.parametrize(
+    ("sentences", "told"),
+    [
+        ([[A, GOOD]], ["0.0: opens a mention of entity 'a'"]),
+        ([["a)", GOOD]], ["0.0: closes a mention of entity 'a'"]),
+        # Across sentences it is told once; the second closing bracket has no opening one anywhere.
+        ([[GOOD, A], ["a)", "a)"]], ["0.1: opens a mention of entity 'a'", "1.1: closes a mention of entity 'a'"]),
+        ([["(a[1@2]-x-1-)", GOOD]], ["0.0: part 1 of 2 of a mention of entity 'a'"]),
+        ([["a", GOOD]], ["0.0: 'a'"]),
+        ([["()", GOOD]], ["0.0: '()'"]),
+        ([[f"{GOOD}(a", ""]], ["0.0: opens a mention of entity 'a'"]),
+        ([["a)b)", GOOD]], ["0.0: closes a mention of entity 'a'", "0.0: closes a mention of entity 'b'"]),
+        ([[")(", GOOD]], ["0.0: ')('"]),
+    ],
+    ids=["not closed", "not opened", "across sentences", "a part", "a name", "empty", "in a row", "twice", "turned"],
+)  # fmt: skip
+def test_a_broken_bracket_costs_only_itself(
+    tmp_path: Path, sentences: list[Sentence], told: list[str]
+) -> None:
+    found, skipped = read(tmp_path, *sentences)
+    assert [entity for entity, _ in found] == ["good"]
+    assert len(skipped) == len(told)
+    for place, begins in zip(skipped, told, strict=True):
+        assert place.startswith(begins)
