@@ -18,10 +18,13 @@ import headscope as hs
 from headscope import figures
 from headscope.atlas import Atlas
 from headscope.cli.main import app
+from headscope.facts.head_arrays import head_arrays
 from headscope.pages.atlas import embedded_atlas
+from headscope.pages.head.ablation import ablation_effects
 from headscope.pages.head.page import head_page
 from headscope.report import findings
 from headscope.report.page import render
+from headscope.types import HeadId
 
 ATLASES: dict[str, Callable[[], Atlas]] = {
     "encoder": planted.encoder,
@@ -105,7 +108,9 @@ def test_json(files: list[str], shows: SnapshotAssertion) -> None:
 
 
 def test_report(shows: SnapshotAssertion) -> None:
-    assert "\n".join(chapter(name, visible(render(make()))) for name, make in ATLASES.items()) == shows
+    atlases = ATLASES | planted.REPORTED
+    pages = "\n".join(chapter(name, visible(render(make()))) for name, make in atlases.items())
+    assert pages.replace(f"headscope {hs.__version__}", "headscope VERSION") == shows
 
 
 def test_explorer(shows: SnapshotAssertion) -> None:
@@ -131,6 +136,9 @@ def test_head_pages(shows: SnapshotAssertion) -> None:
     for name, stack, layer, head in HEADS:
         page = head_page(ATLASES[name](), stack, layer, head).model_dump()
         told.append(chapter(f"{name}, {stack} {layer}.{head}", *outline(page)))
+    for name, make in planted.SWEPT.items():
+        [section] = ablation_effects(make(), head_arrays(make(), "encoder", HeadId(0, 1)))
+        told.append(chapter(f"a sweep: {name}", section.about))
     assert "\n".join(told) == shows
 
 
@@ -140,6 +148,8 @@ def test_cards(shows: SnapshotAssertion) -> None:
     for name, stack, layer, head in HEADS:
         card = hs.card(ATLASES[name](), f"{stack}:{layer}.{head}")
         told.append(chapter(f"{name}, {stack} {layer}.{head}", str(card), "", visible(card._repr_html_())))
+    for name, make in planted.CARDED.items():
+        told.append(chapter(name, *hs.card(make(), "1.2").sentences))
     assert "\n".join(told) == shows
 
 
