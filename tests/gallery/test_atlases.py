@@ -18,6 +18,7 @@ import headscope as hs
 from headscope import figures
 from headscope.atlas import Atlas
 from headscope.cli.main import app
+from headscope.facts.analyses.uses import Use
 from headscope.facts.head_arrays import head_arrays
 from headscope.pages.atlas import embedded_atlas
 from headscope.pages.head.ablation import ablation_effects
@@ -89,6 +90,8 @@ def test_findings(shows: SnapshotAssertion) -> None:
             for finding in findings(make())
         ]
         told.append(chapter(name, *lines))
+    uses = [Use.of(row) for row in planted.USE_ROWS]
+    told.append(chapter("relations used", *(f"{use.verdict}\n  {use.text}" for use in uses)))
     assert "\n".join(told) == shows
 
 
