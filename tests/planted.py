@@ -44,10 +44,10 @@ from headscope.facts.analyses.search import DESCRIPTION as SEARCH
 from headscope.facts.analyses.uses import DESCRIPTION as USES
 from headscope.known_heads.result import DESCRIPTION as DETECTED
 from headscope.measures.templates import TEMPLATES
-from headscope.types import LabelledArray
+from headscope.types import Coords, LabelledArray
 
 LAYERS, HEADS = 3, 4
-GRID = {"layer": range(LAYERS), "head": range(HEADS)}
+GRID: Coords = {"layer": range(LAYERS), "head": range(HEADS)}
 TEXTS = [("the cat sat", "a dog saw it"), ("it was red", "the mat"), ("a house in the mat", None)]
 
 ABLATED = {
@@ -69,10 +69,10 @@ ABLATED = {
 
 
 def sweep_arrays(
-    start: str, change: np.ndarray[Any, Any], sure: np.ndarray[Any, Any], coords: Mapping[str, Any]
+    start: str, change: np.ndarray[Any, Any], sure: np.ndarray[Any, Any], coords: Coords
 ) -> dict[str, LabelledArray]:
     """The arrays of a sweep (..., metric): the change, 1 as its error, 2 either way, and whether it is significant."""
-    labels = {**coords, "metric": ["em", "f1"]}
+    labels: Coords = {**coords, "metric": ["em", "f1"]}
     numbers = {
         "change": change,
         "change_stderr": np.ones_like(change),
@@ -98,12 +98,16 @@ def with_sweeps(atlas: Atlas) -> Atlas:
     sure = np.array([[False, True], [False, False], [False, True]])
     arrays = sweep_arrays("layer", layer, sure, {"layer": range(LAYERS)})
     made = added_to(made, "layers", {"encoder": arrays}, ABLATED, [])
-    named = {"edit": ["near", "far", "all but near", "2 random heads (1)", "2 random heads (2)"]}
+    named: Coords = {"edit": ["near", "far", "all but near", "2 random heads (1)", "2 random heads (2)"]}
     every = np.concatenate([layer, [[0.0, 4.0], [0.0, 5.0]]])
     sure = np.concatenate([sure, np.zeros((2, 2), dtype=bool)])
     facts = {**ABLATED, "types": {"near": ["0.0", "0.1"], "far": ["1.0"]}}
     made = added_to(made, "types", {"encoder": sweep_arrays("type", every, sure, named)}, facts, [])
-    coords = {"order": ["importance", "random 0", "random 1"], "pruned": [0, 6, 12], "metric": ["em", "f1"]}
+    coords: Coords = {
+        "order": ["importance", "random 0", "random 1"],
+        "pruned": [0, 6, 12],
+        "metric": ["em", "f1"],
+    }
     curve = np.zeros((3, 3, 2))
     curve[:, :, 1] = [[40, 39, 5], [40, 30, 5], [40, 20, 5]]
     array = LabelledArray(curve, tuple(coords), coords, "made up", "points")
@@ -256,7 +260,7 @@ def with_probes(atlas: Atlas) -> Atlas:
     )
     made = _probed(made, "relations", arrays, [role_row("ARG1", 0.21), role_row("ARG2", -0.01)])
     arrays = by_cell("feature_attention", drawn(2, 3, 4, seed=3), feature=("noun", "cls"))
-    last = {"feature": ("noun", "cls"), "head": GRID["head"]}
+    last: Coords = {"feature": ("noun", "cls"), "head": GRID["head"]}
     arrays["feature_attention_cls"] = LabelledArray.of(
         drawn(2, 4, seed=7), last, "attention of the last layer's [CLS]"
     )
@@ -336,7 +340,13 @@ def replanted(atlas: Atlas, probe: str, onto: Atlas) -> Atlas:
 def encoder() -> Atlas:
     """An encoder of 3 x 4 heads with every probe and sweep that one can have."""
     measured = with_names(random_atlas(LAYERS, HEADS))
-    probed = with_probes(with_rules(with_dependency(measured, rows=DEPENDENCY_ROWS)))
+    rows = [
+        *DEPENDENCY_ROWS,
+        dependency_row("amod", 200, 0.385, 0.35),  # above the offset, and not above the end of its interval
+        dependency_row("case", 30, 0.9, 0.5),  # just enough cases
+        dependency_row("cc", 60, 0.1, 0.4),  # clearly below
+    ]
+    probed = with_probes(with_rules(with_dependency(measured, rows=rows)))
     made = with_sweeps(with_explanation(probed))
     return with_typical(with_importance(made), [BEFORE, TO_THE_END])
 
@@ -420,17 +430,17 @@ def with_writes(
     """Head 1.0 adds so much to the token it looks at, reads 0.1 as keys, and raises "cat"; nothing else writes."""
     shape = atlas.shape(stack)
     assert shape is not None
-    grid = {"layer": range(shape[0]), "head": range(shape[1])}
+    grid: Coords = {"layer": range(shape[0]), "head": range(shape[1])}
     effect, beside = np.zeros((3, *shape)), np.zeros((3, *shape))
     effect[0, 1, 0], beside[0, 1, 0] = value, control
     numbers = {"": effect, "_control": beside, "_difference": effect - beside}
-    cells = {"target": TARGETS, **grid}
+    cells: Coords = {"target": TARGETS, **grid}
     arrays = {f"direct_effect{end}": LabelledArray.of(each, cells, "effect") for end, each in numbers.items()}
     for end in ("", "_difference"):
         arrays[f"direct_effect{end}_stderr"] = LabelledArray.of(np.full((3, *shape), error), cells, "error")
     tokens, logits = np.full((2, 1, *shape), "dog"), np.full((2, 1, *shape), -0.1)
     tokens[0, 0, 1, 0], logits[0, 0, 1, 0] = "cat", 0.4
-    ranks = {"change": ("raised", "lowered"), "rank": [0], **grid}
+    ranks: Coords = {"change": ("raised", "lowered"), "rank": [0], **grid}
     arrays["written_token"] = LabelledArray.of(tokens, ranks, "tokens")
     arrays["written_effect"] = LabelledArray.of(logits, ranks, "logits")
     copying = np.zeros(shape)
@@ -438,7 +448,7 @@ def with_writes(
     arrays["copying"] = LabelledArray.of(copying, grid, "copying")
     reads = np.full((3, *shape, *shape), np.nan)
     reads[:, 1, 0, 0, :2] = [[0.1, 0.2], [0.05, 0.9], [0.3, 0.4]]
-    between = {
+    between: Coords = {
         "read": ("query", "key", "value"),
         **grid,
         "from_layer": grid["layer"],
@@ -556,8 +566,8 @@ def summed_distances() -> Atlas:
 def looks_and_takes(*, looked: float, moved: float, error: float = 0.01) -> Atlas:
     """Two layers of two heads that look evenly and take evenly, but for head 1.0 and [SEP]."""
     arrays = {}
-    coords = {"layer": range(2), "head": range(2), "query_role": ("all",), "role": ROLES}
-    along = {"query_role": ("all",), "role": ROLES}
+    coords: Coords = {"layer": range(2), "head": range(2), "query_role": ("all",), "role": ROLES}
+    along: Coords = {"query_role": ("all",), "role": ROLES}
     for name, share in (("role_attention", looked), ("role_attention_moved", moved)):
         values = np.full((2, 2, 1, 5), 0.02)
         values[1, 0, 0, 1] = share
@@ -618,8 +628,8 @@ def scored(value: float, rule: float) -> Atlas:
     values = np.zeros((1, 2, 2, 3))
     values[0, 0, 1, 2] = value
     ways = ("dependent_to_head", "head_to_dependent")
-    cells = {"relation": ["nsubj"], "direction": ways, "layer": range(2), "head": range(3)}
-    offsets = {"relation": ["nsubj"], "offset": [1]}
+    cells: Coords = {"relation": ["nsubj"], "direction": ways, "layer": range(2), "head": range(3)}
+    offsets: Coords = {"relation": ["nsubj"], "offset": [1]}
     arrays = {
         "dependency_accuracy": LabelledArray.of(values, cells, "share"),
         "dependency_accuracy_stderr": LabelledArray.of(np.full_like(values, 0.01), cells, "error"),

@@ -82,9 +82,8 @@ def test_a_share_that_is_small_or_unsure_is_no_name(value: float, error: float) 
 
 
 def test_what_is_avoided_is_what_it_is_not() -> None:
-    values = {"even": 0.1, "error": 0.001}
-    assert numbers(hs.card(looking(0.02, **values), "1.2").is_not) == [2, 10]
-    assert hs.card(looking(0.05, **values), "1.2").is_not == ""
+    assert numbers(hs.card(looking(0.02, 0.001, even=0.1), "1.2").is_not) == [2, 10]
+    assert hs.card(looking(0.05, 0.001, even=0.1), "1.2").is_not == ""
     assert hs.card(looking(0.02, even=0.1, error=0.1), "1.2").is_not == ""
 
 
