@@ -340,14 +340,16 @@ def replanted(atlas: Atlas, probe: str, onto: Atlas) -> Atlas:
 def encoder() -> Atlas:
     """An encoder of 3 x 4 heads with every probe and sweep that one can have."""
     measured = with_names(random_atlas(LAYERS, HEADS))
-    rows = [
+    relations = [
         *DEPENDENCY_ROWS,
         dependency_row("amod", 200, 0.385, 0.35),  # above the offset, and not above the end of its interval
         dependency_row("case", 30, 0.9, 0.5),  # just enough cases
         dependency_row("cc", 60, 0.1, 0.4),  # clearly below
     ]
-    probed = with_probes(with_rules(with_dependency(measured, rows=rows)))
-    made = with_sweeps(with_explanation(probed))
+    probed = with_probes(with_rules(with_dependency(measured, rows=relations)))
+    # Not in the order of their neurons; by its best four, 1.0 would be first.
+    rows = [explained_row("1.0", (0.3, 0.5, 0.95), (0.9, 0.9, 0.9, 0.1)), *reversed(EXPLAINED_ROWS)]
+    made = with_sweeps(with_explanation(probed, rows))
     return with_typical(with_importance(made), [BEFORE, TO_THE_END])
 
 
@@ -651,6 +653,7 @@ CARDED: dict[str, Callable[[], Atlas]] = {
     "explained": partial(looking, 0.9, explained_share=0.8),
     "explained little": partial(looking, 0.9, explained_share=0.1, explained_error=0.001),
     "explained, not sure": partial(looking, 0.9, explained_share=0.9, explained_error=0.5),
+    "explained, error not known": partial(looking, 0.9, explained_share=0.8, explained_error=np.nan),
     "a rule does as well": partial(scored, 0.8, 0.85),
     "better than a rule": partial(scored, 0.8, 0.3),
 }
