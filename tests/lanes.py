@@ -164,7 +164,7 @@ class Lanes:
         """What was left out, in one line; empty if nothing was."""
         if not self.left_out:
             return ""
-        groups = ", ".join(f"{title} {count}" for title, count in self.left_out.items())
+        groups = "; ".join(f"{title}: {count}" for title, count in self.left_out.items())
         return f"Left out of this lane: {sum(self.left_out.values())} tests ({groups}). `make test-all` runs them."
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
