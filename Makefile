@@ -5,8 +5,8 @@ BIN := .venv/bin
 # Where a machine forbids it, every process compiles headscope again, and the tests start two hundred.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test same reference coverage near mutants mutants-matrix mutants-map wheel-test test-gpu bench bench-ab \
-	bench-gpu docs models web web-lint check generated clean fuzz
+.PHONY: demo test test-all same reference coverage near mutants mutants-matrix mutants-map wheel-test test-gpu bench \
+	bench-ab bench-gpu docs models web web-lint check generated clean fuzz
 
 # Everything is pinned in constraints.txt; the stamp is younger than what it was made from.
 .venv/installed: pyproject.toml models/pyproject.toml papers/pyproject.toml constraints.txt
@@ -18,10 +18,15 @@ unexport PYTHONDONTWRITEBYTECODE
 demo: .venv/installed
 	$(BIN)/headscope demo
 
+# What a change needs; tests/lanes.py says what it leaves out.
 test: .venv/installed
+	$(BIN)/python -m pytest -n auto --maxprocesses 8 -m "not nightly"
+
+# Every test: all journeys in a browser, notebooks, kill and resume, all architectures.
+test-all: .venv/installed
 	$(BIN)/python -m pytest -n auto --maxprocesses 8
 
-# The tests once more, with what they leave out.
+# Every test once more, and the lines that none of them runs.
 coverage: .venv/installed
 	$(BIN)/python -m pytest -n auto --maxprocesses 8 --cov=headscope --cov=headscope_papers --cov-report=term:skip-covered
 

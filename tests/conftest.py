@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.lanes import Lanes
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # no test asks the hub; before anything imports its library
 if shutil.which("nvidia-smi") is None:
@@ -27,13 +28,15 @@ collect_ignore_glob = [] if CHROMIUM else ["browser/*"]
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """One thread a worker: two workers with two threads each on two cores take far longer than with one.
+    """Two lanes of tests, and one thread a worker: two with two threads each on two cores take far longer.
 
     Told here, before the workers start and load torch: this file loads neither it nor headscope, so that who only
     hands out tests begins at once.
     """
     if config.getoption("numprocesses", None):
         os.environ["OMP_NUM_THREADS"] = "1"
+    if not config.pluginmanager.has_plugin("lanes"):  # papers/tests/conftest.py calls this too
+        config.pluginmanager.register(Lanes(), "lanes")
 
 
 def together(nodeid: str) -> str:

@@ -1,5 +1,6 @@
 """Pictures of ablations: the right numbers in the right places, marked where they are significant."""
 
+import re
 import warnings
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from matplotlib.colors import to_hex
 from matplotlib.patches import Rectangle
 from tests.helpers.atlases import random_atlas
 from tests.helpers.tasks import headed, questions_file
+from tests.planted import ABLATED, GRID, HEADS, LAYERS, sweep_arrays, with_sweeps
 
 import headscope as hs
 from headscope import figures
@@ -20,70 +22,13 @@ from headscope.facts.slices import HeadValues
 from headscope.facts.subject import Subject
 from headscope.figures.grid import draw_values
 from headscope.figures.style.colours import MUTED, SERIES
-from headscope.types import LabelledArray
-
-METRICS = {
-    "em": {"unit": "%", "digits": 1, "higher_is_better": True},
-    "f1": {"unit": "%", "digits": 1, "higher_is_better": True},
-}
-LAYERS, HEADS = 3, 4
+from headscope.types import HeadId
 
 
-def facts(**more: object) -> dict[str, object]:
-    told = {
-        "task": "qa",
-        "data": "q.json",
-        "edit": "zero",
-        "examples": 40,
-        "documents": 50,
-        "metrics": METRICS,
-        "correction": "holm",
-    }
-    return {**told, "baseline": {"em": 30.0, "f1": 40.0}, "types_from": "", "ordered_by": "", **more}
-
-
-def family(
-    start: str, change: np.ndarray, sure: np.ndarray, coords: dict[str, object]
-) -> dict[str, LabelledArray]:
-    labels = {**coords, "metric": ["em", "f1"]}
-
-    def array(values: np.ndarray) -> LabelledArray:
-        return LabelledArray(values, tuple(labels), labels, "made up", "points")  # type: ignore[arg-type]
-
-    return {
-        f"{start}_change": array(change),
-        f"{start}_change_stderr": array(np.ones_like(change)),
-        f"{start}_change_low": array(change - 2),
-        f"{start}_change_high": array(change + 2),
-        f"{start}_significant": array(sure.astype(float)),
-    }
-
-
-@pytest.fixture
+@pytest.fixture(scope="module")
 def atlas() -> Atlas:
     """Heads whose change of F1 is 1 less with each; the last two of the last layer are significant."""
-    change = -np.arange(LAYERS * HEADS, dtype=float).reshape(LAYERS, HEADS)
-    both = np.stack([np.zeros_like(change), change], -1)
-    sure = np.zeros_like(both, dtype=bool)
-    sure[2, 2:, 1] = True
-    made = random_atlas(LAYERS, HEADS)
-    grid = {"layer": range(LAYERS), "head": range(HEADS)}
-    made = added_to(made, "heads", {"encoder": family("ablation", both, sure, grid)}, facts(), [])
-    layer = np.array([[0.0, -8.0], [0.0, 3.0], [0.0, 5.0]])
-    sure = np.array([[False, True], [False, False], [False, True]])
-    made = added_to(
-        made, "layers", {"encoder": family("layer", layer, sure, {"layer": range(3)})}, facts(), []
-    )
-    named = {"edit": ["near", "far", "all but near", "2 random heads (1)", "2 random heads (2)"]}
-    drawn = np.array([[0.0, 4.0], [0.0, 5.0]])
-    every = np.concatenate([layer, drawn]), np.concatenate([sure, np.zeros((2, 2), dtype=bool)])
-    kinds = facts(types={"near": ["0.0", "0.1"], "far": ["1.0"]})
-    made = added_to(made, "types", {"encoder": family("type", *every, named)}, kinds, [])
-    coords = {"order": ["importance", "random 0", "random 1"], "pruned": [0, 6, 12], "metric": ["em", "f1"]}
-    curve = np.zeros((3, 3, 2))
-    curve[:, :, 1] = [[40, 39, 5], [40, 30, 5], [40, 20, 5]]
-    array = LabelledArray(curve, tuple(coords), coords, "made up", "points")  # type: ignore[arg-type]
-    return added_to(made, "cumulative", {"encoder": {"pruning_curve": array}}, facts(), [])
+    return with_sweeps(random_atlas(LAYERS, HEADS))
 
 
 def test_significant_cells_are_framed(atlas: Atlas) -> None:
@@ -122,40 +67,36 @@ def test_kinds_have_their_names(atlas: Atlas) -> None:
 
 def test_the_curve_lies_beside_the_range_of_random_orders(atlas: Atlas) -> None:
     ax = figures.pruning_curve(atlas)
-    by_label = {str(line.get_label()): line for line in ax.lines}
-    assert list(by_label["least gradient importance first"].get_ydata()) == [40, 39, 5]
-    assert list(by_label["random order: mean and range of 2"].get_ydata()) == [40, 25, 5]
+    drawn = [list(line.get_ydata()) for line in ax.lines]
+    assert [40, 39, 5] in drawn  # the order by importance
+    assert [40, 25, 5] in drawn  # the mean of the random orders
     corners = ax.collections[0].get_paths()[0].vertices
     assert {(6.0, 20.0), (6.0, 30.0)} <= {(float(x), float(y)) for x, y in corners}
 
 
 def test_findings_say_which_heads_matter(atlas: Atlas) -> None:
     heads, layers, kinds = ablation(Subject(atlas, "encoder"))
-    assert "2 heads of 12 change F1 significantly when removed: 2.3 and 2.2." in heads.text
-    assert "The most is lost with head 2.3: -11.0 points" in heads.text
-    assert (heads.value, heads.stderr) == (-11, 1)
-    assert "suffers most in layer 0: -8.0 points. 2 of 3 layers matter" in layers.text
-    assert (
-        "F1 suffers most with the 2 heads called near removed: -8.0 points. 1 of 2 kinds matter" in kinds.text
-    )
-    assert "As many random heads: +4.5 points in the mean of 2 draws." in kinds.text
+    assert heads.heads == (HeadId(2, 3), HeadId(2, 2))
+    assert (heads.value, heads.stderr, heads.verdict) == (-11, 1, "below")
+    assert (layers.value, layers.verdict, numbers(layers.text)) == (-8, "below", [1, 0, 8, 2, 3])
+    assert (kinds.value, numbers(kinds.text)) == (-8, [1, 2, 8, 1, 2, 4.5, 2])
 
 
-def test_no_finding_says_that_nothing_matters_where_nothing_could_show() -> None:
+def numbers(text: str) -> list[float]:
+    """Those of a sentence, in their order; F1 has one."""
+    return [float(number) for number in re.findall(r"\d+\.?\d*", text)]
+
+
+@pytest.mark.parametrize(("documents", "verdict"), [(8, "too few"), (9, "unclear")])
+def test_no_finding_says_that_nothing_matters_where_nothing_could_show(documents: int, verdict: str) -> None:
     change = np.zeros((LAYERS, HEADS, 2))
-    grid = {"layer": range(LAYERS), "head": range(HEADS)}
-    arrays = family("ablation", change, np.zeros_like(change, dtype=bool), grid)
+    arrays = sweep_arrays("ablation", change, np.zeros_like(change, dtype=bool), GRID)
     arrays["ablation_p"] = arrays["ablation_change"]
-    for documents, expected in {
-        8: "8 independent texts cannot make any of 12 edits significant, whatever they do: that takes 9.",
-        9: "No single head of 12 changes F1 significantly when removed.",
-    }.items():
-        made = added_to(
-            random_atlas(LAYERS, HEADS), "heads", {"encoder": arrays}, facts(documents=documents), []
-        )
-        (finding,) = ablation(Subject(made, "encoder"))
-        assert finding.text.startswith(f"{expected} The most is lost with")
-        assert finding.verdict == ("too few" if documents == 8 else "unclear")
+    facts = {**ABLATED, "documents": documents}
+    made = added_to(random_atlas(LAYERS, HEADS), "heads", {"encoder": arrays}, facts, [])
+    (finding,) = ablation(Subject(made, "encoder"))
+    assert finding.verdict == verdict
+    assert (numbers(finding.text)[:3] == [8, 12, 9]) == (verdict == "too few")
 
 
 def test_clear_words_when_there_is_nothing_to_draw(atlas: Atlas) -> None:

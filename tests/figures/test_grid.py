@@ -175,37 +175,30 @@ def test_values_on_both_sides_of_0_have_colours_that_say_so() -> None:
 
 
 @pytest.mark.parametrize(
-    ("measure", "coords", "title", "bar"),
+    ("measure", "coords"),
     [
         (
             "dependency_accuracy",
             {"relation": ("det", "obj"), "direction": ("dependent_to_head", "head_to_dependent")},
-            "Finding the head of det, dependent to head",
-            "share of right guesses",
         ),
         (
             "coreference_accuracy",
             {"mention_class": ("proper_noun",), "direction": ("mention_to_antecedent",)},
-            "Finding the antecedent of names, mention to antecedent",
-            "share of right guesses",
         ),
         (
             "feature_preference",
             {"feature": ("noun", "verb")},
-            "Preference for nouns",
-            "share of attention over share",
         ),
     ],
 )
-def test_what_probes_found(measure: str, coords: dict[str, tuple[str, ...]], title: str, bar: str) -> None:
+def test_what_probes_found(measure: str, coords: dict[str, tuple[str, ...]]) -> None:
     values = np.full((2, 2, *map(len, coords.values())), 0.7)
     probe = {"feature_preference": "features"}.get(measure, measure.partition("_")[0])
     arrays = {"encoder": per_head(measure, values, coords)}
     atlas = empty_atlas().with_probe(probe, arrays, facts=probe_facts(), table={}, examples={})
     select = {dim: labels[0] for dim, labels in coords.items()}
     ax = figures.head_grid(atlas, measure, select=select)
-    assert ax.get_title(loc="left").startswith(title)
-    assert ax.figure.axes[1].get_xlabel().startswith(bar)
+    assert [float(text.get_text()) for text in ax.texts] == [0.7] * 4
     dim = next(iter(coords))
     if len(coords[dim]) > 1:
         with pytest.raises(OptionError, match="is a ratio, which cannot be added up"):

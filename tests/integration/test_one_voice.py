@@ -7,8 +7,8 @@ from html import unescape
 from pathlib import Path
 
 import pytest
-from tests.facts.test_card import looking
 from tests.helpers.atlas_views import bars_of
+from tests.planted import looking
 from typer.testing import CliRunner
 
 import headscope as hs

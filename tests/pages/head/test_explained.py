@@ -1,8 +1,8 @@
 """What names explain of heads, as stacked bars: shares in fixed order, the rest without a name."""
 
 import pytest
-from tests.facts.test_card import looking
 from tests.helpers.atlases import random_atlas
+from tests.planted import looking
 
 from headscope.facts.analyses.explained import NO_NAME, group_names
 from headscope.measures.templates import TEMPLATES

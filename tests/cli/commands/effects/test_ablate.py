@@ -93,7 +93,7 @@ def test_the_other_sweeps(run: Run, folder: Path, data: Path, tmp_path: Path, sw
     )
     page = run("report", out, "-o", tmp_path / "a.html")
     assert page.exit_code == 0, page.stderr
-    assert "What does the model lose without heads?" in (tmp_path / "a.html").read_text(encoding="utf-8")
+    assert 'id="encoder-ablation"' in (tmp_path / "a.html").read_text(encoding="utf-8")
 
 
 def test_as_many_kinds_as_asked_for(run: Run, folder: Path, data: Path) -> None:

@@ -15,14 +15,6 @@ def test_a_page_for_each_head(run: Run, model: Path, corpus: Path, tmp_path: Pat
     options = ("--text", corpus, "--max-length", 32, "-o", output, "--full")
     result = run("explain", model, "--head", "1.2", "0.0", *options)
     assert result.exit_code == 0, result.stderr
-    for words in (
-        "\nHead 0.0\n",
-        "\nHead 1.2\n",
-        "Its pattern keeps",
-        "own segment from the other",
-        "all of these",
-    ):
-        assert words in result.stdout
     assert result.stdout.index("\nHead 0.0\n") < result.stdout.index("\nHead 1.2\n")
     assert f"written to {output}" in result.stdout
     assert "pattern_left" in hs.open(output)

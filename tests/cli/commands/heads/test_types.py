@@ -76,10 +76,8 @@ def test_the_report_has_the_kinds(run: Run, path: Path, tmp_path: Path) -> None:
     run("types", path, "-q")
     assert run("report", path, "-o", tmp_path / "page.html").exit_code == 0
     page = (tmp_path / "page.html").read_text()
-    assert "Which kinds of heads are there?" in page
+    assert 'id="encoder-kinds"' in page
     assert all(f"12 {name}" in page for name in ("dense", "diagonal", "dense&amp;vertical", "vertical"))
-    assert "Typical heads of each kind" in page
-    assert "Head map, coloured by kind" in page
     assert "know of types" not in page
 
 
@@ -88,7 +86,6 @@ def test_redundancy_names_neighbours_groups_and_layers(run: Run, path: Path) -> 
     assert result.exit_code == 0, result.stderr
     nearest = hs.Likeness(hs.open(path)).neighbours("0.0", most=1)[0]
     assert f"{nearest.head} ({nearest.distance:.3f})" in result.stdout
-    assert "assigned to layers at random" in result.stdout
     told = json.loads(run("redundancy", path, "--threshold", 0.1, "--json").stdout)
     assert len(told["neighbours"]) == 48
     kinds = kinds_of_heads(6, 8)

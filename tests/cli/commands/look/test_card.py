@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Run
-from tests.facts.test_card import looking
+from tests.planted import looking
 
 from headscope.cli.tables.card import arrow_lines
 from headscope.facts.card import NOTHING

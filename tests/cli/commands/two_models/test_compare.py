@@ -17,15 +17,7 @@ def test_tables_and_an_atlas_of_the_second_model(
     out = tmp_path / "out.nc"
     result = run("compare", model, other, "--text", corpus, "--max-length", 32, "-o", out, "--full")
     assert result.exit_code == 0, result.stderr
-    for words in (
-        "own, A's input",
-        "too few layers to correlate",
-        "Heads that changed most",
-        "of 12 heads changed their kind",
-        "role_attention",
-        f"written to {out}",
-    ):
-        assert words in result.stdout
+    assert f"written to {out}" in result.stdout
     atlas = hs.open(out)
     assert atlas.provenance["model"] == str(other)
     assert atlas.provenance["probes"]["compare"]["options"]["against"] == str(model)
@@ -61,10 +53,8 @@ def test_the_report_has_a_section_and_findings(
     assert run("compare", model, other, "--text", corpus, "--max-length", 32, "-q", "-o", out).exit_code == 0
     assert run("report", out, "-o", page).exit_code == 0
     text = page.read_text(encoding="utf-8")
-    assert "What changed from" in text
-    assert "By their own weights alone" in text
-    assert "Types of heads, before and after" in text
-    assert "A probe added by another package" not in text
+    assert 'id="encoder-compare"' in text
+    assert 'id="encoder-probe-compare"' not in text
     shown = run("show", out)
     assert shown.exit_code == 0
     assert "attention_cosine" in shown.stdout
