@@ -15,7 +15,7 @@ texts_together(model, length)  how many texts go through a model at once, on a d
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import pytest
 import torch
@@ -108,12 +108,12 @@ def measured(
     return state
 
 
-class Layers(dict[StackName, list[Tensor]]):
+class Layers(dict[str, list[Tensor]]):
     """By stack, the attention of every text (layer, head, query, key) without padding."""
 
     inputs: Inputs
     """What the model was given."""
-    calls: Mapping[tuple[StackName, int], AttentionCall]
+    calls: Mapping[tuple[str, int], AttentionCall]
     """Every attention call by stack and layer, with padding; empty where the model does not show them."""
 
 
@@ -143,7 +143,7 @@ def layers_of(
         ]
     layers.inputs, layers.calls = batch.inputs, {}
     if watch.capture.hooked:
-        calls: dict[tuple[StackName, int], AttentionCall] = {}
+        calls: dict[tuple[str, int], AttentionCall] = {}
         watch.run_calls(batch, lambda place, call: calls.update({(place.stack, place.layer): call}))
         layers.calls = calls
     return layers
@@ -153,7 +153,7 @@ class KernelsNotUsedError(Exception):
     """Why the kernels are not used for a model, as its atlas would say."""
 
 
-class Reduced(dict[StackName, list[Tensor]]):
+class Reduced(dict[str, list[Tensor]]):
     """By stack, what each of the reductions gives: (text, layer, head, ...)."""
 
     outputs: list[Tensor]
@@ -290,13 +290,13 @@ def _inputs_of(call: MadeCall) -> AttentionInputs:
     return AttentionInputs(module, *given)
 
 
-Change = Callable[[StackName, int, Tensor], Tensor]
+Change = Callable[[str, int, Tensor], Tensor]
 """Given a stack, a layer and its weights (text, head, query, key): the weights that take their place."""
 
 
 @contextmanager
 def edited(
-    model: Model, edit: Change, places: Collection[tuple[StackName, int]] | None = None
+    model: Model, edit: Change, places: Collection[tuple[str, int]] | None = None
 ) -> Iterator[None]:
     """Inside, every forward pass of the model has the attention that `edit` makes of its own, in all threads.
 
@@ -308,31 +308,35 @@ def edited(
         every = torch.arange(call.weights.shape[1])
         return call.with_weights(every, edit(place.stack, place.layer, call.weights))
 
-    chosen = capture.stacks.places if places is None else [Place(*place) for place in places]
+    chosen = capture.stacks.places if places is None else _places(places)
     with following(capture, chosen, handle, edit="a function of the test"):
         yield
 
 
+def _places(places: Collection[tuple[str, int]]) -> list[Place]:
+    return [Place(cast(StackName, stack), layer) for stack, layer in places]
+
+
 @contextmanager
 def differentiated(
-    model: Model, places: Collection[tuple[StackName, int]] | None = None
-) -> Iterator[Mapping[tuple[StackName, int], Tensor]]:
+    model: Model, places: Collection[tuple[str, int]] | None = None
+) -> Iterator[Mapping[tuple[str, int], Tensor]]:
     """Inside, the weights (text, head, query, key) of the last forward pass by stack and layer, with `.grad`."""
-    chosen = None if places is None else [Place(*place) for place in places]
+    chosen = None if places is None else _places(places)
     with retained(surveyed(model), chosen) as kept:
         yield _ByStackAndLayer(kept)
 
 
-class _ByStackAndLayer(Mapping[tuple[StackName, int], Tensor]):
+class _ByStackAndLayer(Mapping[tuple[str, int], Tensor]):
     """What is kept while forward passes run, known by stacks and layers."""
 
     def __init__(self, kept: Mapping[Place, Tensor]) -> None:
         self._kept = kept
 
-    def __getitem__(self, place: tuple[StackName, int]) -> Tensor:
-        return self._kept[Place(*place)]
+    def __getitem__(self, place: tuple[str, int]) -> Tensor:
+        return self._kept[_places([place])[0]]
 
-    def __iter__(self) -> Iterator[tuple[StackName, int]]:
+    def __iter__(self) -> Iterator[tuple[str, int]]:
         return ((place.stack, place.layer) for place in self._kept)
 
     def __len__(self) -> int:
