@@ -20,6 +20,7 @@ from typing import Any, Literal, cast
 import pytest
 import torch
 from tests.helpers.attention import Text, batches, token_batch
+from tests.helpers.calls import LAYERS
 from tests.helpers.exact import MadeCall, exact_weights
 from torch import Tensor, nn
 
@@ -243,14 +244,15 @@ def _of_calls(
     *,
     causal: bool,
 ) -> Reduced:
-    """The same of calls that a test has made; a stack of three layers at most."""
+    """The same of calls that a test has made, one for each of LAYERS."""
     stack: Any = None
-    layers = LAYERS_OF_CALLS
     outputs: list[Tensor] = []
     found: _Found | None = None
     name: StackName = "decoder" if causal else "encoder"
-    for layer, call in enumerate(calls):
-        grid = HeadGrid(name, layers, call.query.shape[1], causal=causal)
+    stream, layer = iter(calls), -1
+    while (call := next(stream, None)) is not None:  # by no loop that would hold the call before
+        layer += 1
+        grid = HeadGrid(name, LAYERS, call.query.shape[1], causal=causal)
         found = found or _Found(grid, reads, weighting, backend)
         if backend == "reference":
             weights, value = exact_weights(call), call.value.double()
@@ -258,6 +260,7 @@ def _of_calls(
             outputs.append(output)
             carried = Carried(value, output, call.root.double(), call.stream.double())
             found.see(AttentionBatch.observed(layer, weights, *sides, carried))
+            call = None
             continue
         inputs = _inputs_of(call)
         if stack is None:
@@ -269,17 +272,13 @@ def _of_calls(
         outputs.append(made.output)
         carried = Carried(inputs.value, made.output, call.root, call.stream)
         found.see(stack.layer(layer, made, carried))
-        del call, inputs, made, carried  # as a model lets go of them
+        call = inputs = made = carried = None  # as a model lets go of them
     assert found is not None
     if backend == "kernels":
         found.see(stack.whole())
     values = Reduced({name: found.values()})
     values.outputs = outputs
     return values
-
-
-LAYERS_OF_CALLS = 3
-"""How many calls a test makes for `reduced`."""
 
 
 def _inputs_of(call: MadeCall) -> AttentionInputs:
@@ -295,9 +294,7 @@ Change = Callable[[str, int, Tensor], Tensor]
 
 
 @contextmanager
-def edited(
-    model: Model, edit: Change, places: Collection[tuple[str, int]] | None = None
-) -> Iterator[None]:
+def edited(model: Model, edit: Change, places: Collection[tuple[str, int]] | None = None) -> Iterator[None]:
     """Inside, every forward pass of the model has the attention that `edit` makes of its own, in all threads.
 
     What heads give is computed anew from these weights and the values. `places` are stacks and layers, by default all.
