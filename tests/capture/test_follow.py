@@ -2,6 +2,7 @@
 
 import threading
 from collections import Counter
+from contextlib import nullcontext
 from copy import deepcopy
 from typing import Any
 
@@ -10,7 +11,7 @@ import torch
 from tests.helpers.reference_edits import EDITABLE, SPOTS, batch, run, sees
 from tests.helpers.tiny import tiny
 from tests.seams import edited, layers_of
-from torch import Tensor
+from torch import Tensor, nn
 from transformers.models.bert import modeling_bert
 
 import headscope as hs
@@ -103,6 +104,41 @@ def test_outer_edits_come_before_inner_ones_and_who_looks_on_last() -> None:
         found = layers_of(tiny("bert"), inputs)["encoder"][0]
     torch.testing.assert_close(found[0], (plain[0] / 2).square())
     assert torch.equal(layers_of(tiny("bert"), inputs)["encoder"][0], plain)
+
+
+def test_layers_that_nobody_edits_or_watches_keep_their_fast_function(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    inputs, _ = batch("bert")
+    layers_of(tiny("bert"), inputs)  # after which it is known
+    fast = nn.functional.scaled_dot_product_attention
+    calls: list[Tensor] = []
+
+    def noted(*given: Any, **options: Any) -> Tensor:
+        calls.append(fast(*given, **options))
+        return calls[-1]
+
+    monkeypatch.setattr(nn.functional, "scaled_dot_product_attention", noted)
+    for expected, heads in ((3, []), (2, [("encoder", 1, 2)]), (1, [("encoder", 0, 0), ("encoder", 2, 1)])):
+        calls.clear()
+        with hs.edit(tiny("bert"), heads) if heads else nullcontext():
+            run("bert", inputs)
+        assert len(calls) == expected
+    calls.clear()
+    layers_of(tiny("bert"), inputs)
+    assert not calls, "who looks on wants weights"
+
+
+def test_what_a_model_is_made_of_is_found_out_without_its_edits() -> None:
+    """A head that looks nowhere looks ahead nowhere, as a decoder's."""
+    model = hs.wrap(deepcopy(tiny("bert").network), tiny("bert").tokenizer)
+    with edited(model, as_it_is), hs.edit(model, "all"):
+        again = hs.wrap(model.network, model.tokenizer)
+        atlas = hs.analyze(
+            again, ["the cat sat on the mat"], max_length=32, measures=["entropy"], sentences=0
+        )
+    assert atlas.stacks == ["encoder"]
+    assert not atlas["entropy"].any()
 
 
 def test_recomputed_attention_is_refused() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import torch
 import transformers as tf
-from tests.helpers.odd_models import Way, odd_model
+from tests.helpers.odd_models import Way, diffllama, odd_model
 from tests.helpers.tiny import sentencepiece_tokenizer, tiny, wordpiece_tokenizer
 from tests.seams import differentiated, layers_of
 from torch import Tensor, nn
@@ -133,6 +133,17 @@ def test_a_layer_that_attends_once_more_is_told_of(changed_later: tuple[hs.Model
         CaptureError, match="3 attention calls were expected in a forward pass and 4 were seen"
     ):
         layers_of(model, TEXTS)
+
+
+def test_a_layer_that_attends_twice_with_the_same_weights_is_seen_once() -> None:
+    """DiffLlama's, on other values each time: what its heads give is not told."""
+    model = diffllama()
+    (maps,) = layers_of(model, ["the cat sat"])["decoder"]
+    assert maps.shape[:2] == (2, 4)
+    torch.testing.assert_close(maps.sum(-1), torch.ones_like(maps[..., 0]))
+    assert (maps[0] - maps[1]).abs().max() > 1e-3
+    with pytest.raises(CaptureError, match="uses the weights of a layer 2 times"), differentiated(model):
+        raise AssertionError("never here")
 
 
 def test_a_model_without_attention_is_refused() -> None:

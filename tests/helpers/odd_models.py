@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 import torch
 import transformers as tf
-from tests.helpers.tiny import wordpiece_tokenizer
+from tests.helpers.tiny import sentencepiece_tokenizer, wordpiece_tokenizer
 from torch import Tensor, nn
 from transformers.modeling_outputs import BaseModelOutput
 
@@ -94,3 +94,18 @@ def odd_model(way: Way) -> hs.Model:
         hidden_size=32, num_hidden_layers=2, num_attention_heads=4, vocab_size=128, initializer_range=0.3
     )
     return hs.wrap(OddModel(config, way).eval(), wordpiece_tokenizer(), name="odd")
+
+
+def diffllama() -> hs.Model:
+    """Attends twice in each layer."""
+    torch.manual_seed(0)
+    config = tf.DiffLlamaConfig(
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        intermediate_size=48,
+        vocab_size=128,
+        initializer_range=0.3,
+    )
+    return hs.wrap(tf.DiffLlamaModel(config).eval(), sentencepiece_tokenizer(bos=True))

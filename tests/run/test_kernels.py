@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-import transformers as tf
-from tests.helpers.odd_models import odd_model
-from tests.helpers.tiny import sentencepiece_tokenizer, tinier, tiny
+from tests.helpers.odd_models import diffllama, odd_model
+from tests.helpers.tiny import tinier, tiny
 from tests.seams import ANSWERED_AT_ONCE, KernelsNotUsedError, kernels_as, layers_of, reduced
 from torch import Tensor, nn
 from transformers.models.bert import modeling_bert
@@ -165,20 +164,6 @@ def test_a_kernel_that_does_not_run_is_not_used() -> None:
     assert said == "not used: the kernel does not run here (RuntimeError: out of resource: shared memory)"
 
 
-def diffllama() -> hs.Model:
-    """Attends twice in each layer."""
-    torch.manual_seed(0)
-    config = tf.DiffLlamaConfig(
-        hidden_size=32,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        num_key_value_heads=2,
-        intermediate_size=48,
-        vocab_size=128,
-    )
-    return hs.wrap(tf.DiffLlamaModel(config).eval(), sentencepiece_tokenizer(bos=True))
-
-
 def test_why_kernels_are_not_used() -> None:
     assert note(tiny("bert")) == "used"
     assert note(tiny("bert"), kernels=False) == "not used: switched off (--no-kernels)"
@@ -287,22 +272,18 @@ def test_a_layer_that_has_passed_leaves_nothing(observe: Callable[..., hs.Atlas]
     assert counts[-2] == counts[-1]
 
 
-def test_the_residual_stream_is_held_no_longer_than_its_layer_attends() -> None:
-    """Llama needs it no more when its feed-forward layer runs, which takes the most room."""
+def test_the_residual_stream_is_let_go_of_with_its_layer() -> None:
+    """What holds it while a layer attends holds none when the next batch begins."""
     model = hs.wrap(deepcopy(tiny("llama").network), tiny("llama").tokenizer)
     text = "the cat saw a dog " * 7
     length = layers_of(model, [text], weighting="value")["decoder"][0].shape[-1]
-    counts: dict[str, list[int]] = {}
+    counts: list[int] = []
 
     def count(*_: object) -> None:
-        states = [
-            thing for thing in gc.get_objects() if type(thing) is Tensor and thing.shape[1:] == (length, 32)
-        ]
-        counts.setdefault(weigh, []).append(len(states))
+        states = [one for one in gc.get_objects() if type(one) is Tensor and one.shape[1:] == (length, 32)]
+        counts.append(len(states))
 
-    for layer in model.network.layers:
-        layer.mlp.register_forward_pre_hook(count)
-    for weigh in ("looked", "both"):
-        with without_looking_for_cycles():
-            hs.analyze(model, [(text, None)], max_length=60, measures=["entropy"], weigh=weigh, sentences=0)
-    assert counts["both"][-3:] == counts["looked"][-3:]
+    model.core.register_forward_pre_hook(count)
+    with without_looking_for_cycles():
+        hs.analyze(model, [(text, None)] * 3, max_length=60, measures=["entropy"], batch_size=1, sentences=0)
+    assert counts[-3:] == [0, 0, 0]
