@@ -272,7 +272,8 @@ def _of_calls(
         outputs.append(made.output)
         carried = Carried(inputs.value, made.output, call.root, call.stream)
         found.see(stack.layer(layer, made, carried))
-        call = inputs = made = carried = None  # as a model lets go of them
+        del inputs, made, carried  # as a model lets go of them
+        call = None
     assert found is not None
     if backend == "kernels":
         found.see(stack.whole())

@@ -68,7 +68,7 @@ def assert_exact(case: Case, reads: list[Reduction], calls: list[MadeCall] | Non
                 calls,
                 case.texts,
                 reads,
-                backend=backend,  # type: ignore[arg-type]
+                backend=backend,
                 weighting=weighting,
                 keys=case.others,
                 causal=case.causal,

@@ -73,7 +73,7 @@ def test_what_a_mask_hides_is_hidden_and_nothing_else(causal: bool, masks_ahead:
 
 def assert_exact(case: Case, calls: list[MadeCall]) -> None:
     ours, exact = (
-        reduced(calls, case.texts, [*ANSWERED_AT_ONCE, maps], backend=backend, causal=case.causal)  # type: ignore[arg-type]
+        reduced(calls, case.texts, [*ANSWERED_AT_ONCE, maps], backend=backend, causal=case.causal)
         for backend in ("kernels", "reference")
     )
     for stack, values in ours.items():

@@ -20,10 +20,10 @@ TEXTS: list[Any] = [
 ]
 
 
-def facts(texts: list[Any], architecture: str = "bert", **options: Any) -> Any:
+def facts(texts: Any, architecture: str = "bert", **options: Any) -> Any:
     """What an atlas says of the texts that were read."""
-    options = {"max_length": 40, "measures": ["entropy"], "weigh": "looked", "sentences": 0} | options
-    return hs.analyze(tiny(architecture), texts, **options).provenance
+    usual: dict[str, Any] = {"max_length": 40, "measures": ["entropy"], "weigh": "looked", "sentences": 0}
+    return hs.analyze(tiny(architecture), texts, **usual | options).provenance
 
 
 @pytest.mark.parametrize("architecture", ["bert", "t5"])
