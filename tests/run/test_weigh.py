@@ -62,11 +62,12 @@ def test_grouped_heads_and_three_stacks() -> None:
         assert np.isfinite(t5[f"{stack}/entropy_moved"].values).all()
 
 
-def test_shares_of_what_is_moved_against_parameters_and_loops() -> None:
+@pytest.mark.parametrize("kernels", [True, False])
+def test_shares_of_what_is_moved_against_parameters_and_loops(kernels: bool) -> None:
     """Each weight times the length of what the head fetches there, by BERT's own parameters; rows add up to 1."""
     model = tiny("bert")
     period = model.tokenizer.convert_tokens_to_ids(".")
-    found = hs.analyze(model, [(text, None) for text in TEXTS], weigh="moved", **OPTIONS)
+    found = hs.analyze(model, [(text, None) for text in TEXTS], weigh="moved", kernels=kernels, **OPTIONS)
     before = model.network.config._attn_implementation
     model.network.set_attn_implementation("eager")
     expected = []
