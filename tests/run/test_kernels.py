@@ -15,6 +15,7 @@ from tests.helpers.odd_models import diffllama, odd_model
 from tests.helpers.tiny import tinier, tiny
 from tests.seams import ANSWERED_AT_ONCE, KernelsNotUsedError, kernels_as, layers_of, reduced
 from torch import Tensor, nn
+from transformers import BertModel
 from transformers.models.bert import modeling_bert
 
 import headscope as hs
@@ -256,10 +257,9 @@ def test_what_a_batch_leaves_is_let_go_of_without_a_look_for_cycles(observe: Cal
 
 def test_a_layer_that_has_passed_leaves_nothing(observe: Callable[..., hs.Atlas]) -> None:
     """Queries, keys, values and the residual stream are as large as what a layer gives: no sum needs them."""
-    network = deepcopy(tinier("bert").network)
-    for _ in range(2):
-        network.encoder.layer.append(deepcopy(network.encoder.layer[1]))
-    network.config.num_hidden_layers = 4
+    config = deepcopy(tinier("bert").network.config)
+    config.num_hidden_layers = 4
+    network = BertModel(config).eval()
     model = hs.wrap(network, tinier("bert").tokenizer)
     reduced(model, PAIRS, ANSWERED_AT_ONCE)
     counts: list[int] = []
