@@ -1,147 +1,171 @@
-"""Every attention call is known by its place, and what is handed over is what was computed."""
+"""Every attention call is known by its place, and what an edit makes of it is what happens."""
 
 import threading
+from collections import Counter
+from contextlib import nullcontext
 from copy import deepcopy
-from dataclasses import replace
 from typing import Any
 
 import pytest
 import torch
-from tests.helpers.reference_edits import EDITABLE, SPOTS, batch, run
+from tests.helpers.reference_edits import EDITABLE, SPOTS, batch, run, sees
 from tests.helpers.tiny import tiny
-from torch import Tensor
+from tests.seams import edited, layers_of
+from torch import Tensor, nn
+from transformers.models.bert import modeling_bert
 
-from headscope.capture import AttentionCall, Forward, following, survey, surveyed
-from headscope.capture.observe import intercepting, is_edited, watching
+import headscope as hs
 from headscope.errors import CaptureError
-from headscope.models import wrap
-from headscope.models.stacks import Place
 
 
-def keep(seen: list[tuple[Place, AttentionCall, Forward]]) -> Any:
-    def handle(place: Place, call: AttentionCall, forward: Forward) -> AttentionCall:
-        seen.append((place, call, forward))
-        return call
-
-    return handle
+def as_it_is(stack: str, layer: int, weights: Tensor) -> Tensor:
+    return weights
 
 
 @pytest.mark.parametrize("architecture", EDITABLE)
-def test_calls_are_handed_over_in_order_with_all_there_is(architecture: str) -> None:
+def test_every_layer_comes_once_and_weights_times_values_are_what_heads_give(architecture: str) -> None:
+    """An edit that leaves weights as they are computes what heads give anew, from these and the values."""
     inputs, _ = batch(architecture)
-    capture = survey(tiny(architecture))
-    seen: list[tuple[Place, AttentionCall, Forward]] = []
-    with following(capture, capture.stacks.places, keep(seen)):
-        run(architecture, inputs)
-    assert [(place.stack, place.layer) for place, _, _ in seen] == SPOTS[architecture]
-    for place, call, forward in seen:
-        count = capture.stacks.grid(place.stack).heads
-        call.check(torch.arange(count))
-        again = call.output_of(torch.arange(count), call.weights)
-        torch.testing.assert_close(again, call.output, atol=1e-5, rtol=1e-5)
-        target = place.stack != "encoder" and "decoder_input_ids" in inputs
-        assert torch.equal(
-            forward.inputs["input_ids"], inputs["decoder_input_ids" if target else "input_ids"]
-        )
+    plain = run(architecture, inputs)
+    seen: Counter[tuple[str, int]] = Counter()
+    sizes: set[tuple[str, tuple[int, ...]]] = set()
+
+    def noted(stack: str, layer: int, weights: Tensor) -> Tensor:
+        seen[stack, layer] += 1
+        sizes.add((stack, tuple(weights.shape[2:])))
+        return weights
+
+    with edited(tiny(architecture), noted):
+        torch.testing.assert_close(run(architecture, inputs), plain, atol=1e-5, rtol=1e-5)
+    assert seen == Counter(SPOTS[architecture])
+    source, target = (
+        inputs.get(f"{side}input_ids", inputs["input_ids"]).shape[1] for side in ("", "decoder_")
+    )
+    expected = {"encoder": (source, source), "decoder": (target, target), "cross": (target, source)}
+    assert sizes == {(stack, expected[stack]) for stack, _ in SPOTS[architecture]}
 
 
 @pytest.mark.parametrize("architecture", EDITABLE)
-def test_what_a_query_may_see_is_where_weights_can_be(architecture: str) -> None:
-    """With all scores alike, no weight underflows: a weight is 0 exactly where nothing may be seen."""
-    inputs, _ = batch(architecture)
-    capture = surveyed(tiny(architecture))
-    seen: list[tuple[Place, AttentionCall, Forward]] = []
-    small = _flattened(architecture)
-    try:
-        with following(capture, capture.stacks.places, keep(seen)):
-            run(architecture, inputs)
-    finally:
-        for parameter, before in small:
-            parameter.data.copy_(before)
-    for _, call, _ in seen:
-        visible = call.visible.expand_as(call.weights)
-        assert torch.equal(visible, call.weights > 0)
+def test_what_a_query_may_see_is_told_by_lengths_direction_and_window(architecture: str) -> None:
+    """A head that looks uniformly looks at just that."""
+    inputs, reference = batch(architecture)
+    with hs.edit(tiny(architecture), "all", how="uniform"):
+        layers = layers_of(tiny(architecture), inputs)
+    for stack, texts in layers.items():
+        for text, maps in enumerate(texts):
+            for layer, heads in enumerate(maps):
+                window = getattr(layers.calls[stack, layer].module, "sliding_window", None)
+                visible = sees(reference, (stack, layer), text, heads.shape[1:], window)
+                expected = visible / visible.sum(-1, keepdim=True)
+                torch.testing.assert_close(heads, expected.expand_as(heads), atol=1e-6, rtol=0)
 
 
-def _flattened(architecture: str) -> list[tuple[Tensor, Tensor]]:
-    """Make queries nearly 0; gives back what was there before."""
-    kept = []
-    for name, parameter in tiny(architecture).network.named_parameters():
-        if any(part in name for part in ("query", ".q", "q_lin", "q_proj", "c_attn")):
-            kept.append((parameter, parameter.detach().clone()))
-            parameter.data.mul_(1e-4)
-    return kept
-
-
-def test_only_the_places_asked_for_are_handed_over() -> None:
+def test_one_layer_of_a_module_that_all_layers_share_is_edited_alone() -> None:
     inputs, _ = batch("albert")
-    seen: list[tuple[Place, AttentionCall, Forward]] = []
-    with following(surveyed(tiny("albert")), [Place("encoder", 1)], keep(seen)) as follower:
-        run("albert", inputs)
-        run("albert", inputs)
-    assert [place.layer for place, _, _ in seen] == [1, 1]
-    assert [section.forwards for section in follower.sections] == [2]
+    plain = layers_of(tiny("albert"), inputs)["encoder"]
+    with edited(tiny("albert"), lambda stack, layer, weights: weights * 0, [("encoder", 1)]):
+        for _ in range(2):
+            found = layers_of(tiny("albert"), inputs)["encoder"]
+            for before, after in zip(plain, found, strict=True):
+                assert torch.equal(after[0], before[0])
+                assert [bool(layer.any()) for layer in after] == [True, False, True]
 
 
 def test_who_looks_on_in_one_thread_does_not_see_another() -> None:
+    model, others = tiny("bert"), batch("bert")[0]
+    expected = layers_of(model, ["The cat sat."])["encoder"][0]
+    own = threading.get_ident()
+    outputs: list[Tensor] = []
+
+    def another(*_: object) -> None:
+        if threading.get_ident() == own:
+            thread = threading.Thread(target=lambda: outputs.append(run("bert", others)))
+            thread.start()
+            thread.join()
+
+    hook = model.network.encoder.layer[1].register_forward_pre_hook(another)
+    try:
+        found = layers_of(model, ["The cat sat."])["encoder"][0]
+    finally:
+        hook.remove()
+    assert torch.equal(found, expected)
+    assert outputs
+    torch.testing.assert_close(outputs[0], run("bert", others), atol=1e-5, rtol=1e-4)
+
+
+def test_outer_edits_come_before_inner_ones_and_who_looks_on_last() -> None:
     inputs, _ = batch("bert")
-    capture = surveyed(tiny("bert"))
-    seen: list[tuple[Place, AttentionCall, Forward]] = []
-    with following(capture, capture.stacks.places, keep(seen)):
-        thread = threading.Thread(target=run, args=("bert", inputs))
-        thread.start()
-        thread.join()
-        assert not seen
-        run("bert", inputs)
-    assert len(seen) == 3
-
-
-def test_several_interceptors_act_in_the_order_of_nesting() -> None:
-    inputs, _ = batch("bert")
-    network = tiny("bert").network
-    order: list[str] = []
-
-    def named(name: str) -> Any:
-        def handle(call: AttentionCall) -> AttentionCall:
-            order.append(name)
-            return call
-
-        return lambda module: handle
-
+    plain = layers_of(tiny("bert"), inputs)["encoder"][0]
+    place = [("encoder", 0)]
     with (
-        watching(network, lambda weights: order.append("watch")),
-        intercepting(network, named("outer"), edit="a test"),
-        intercepting(network, named("inner"), edit="a test"),
+        edited(tiny("bert"), lambda stack, layer, weights: weights / 2, place),
+        edited(tiny("bert"), lambda stack, layer, weights: weights.square(), place),
     ):
-        assert is_edited(network)
-        run("bert", inputs)
-    assert order == ["outer", "inner", "watch"] * 3
-    assert not is_edited(network)
+        found = layers_of(tiny("bert"), inputs)["encoder"][0]
+    torch.testing.assert_close(found[0], (plain[0] / 2).square())
+    assert torch.equal(layers_of(tiny("bert"), inputs)["encoder"][0], plain)
+
+
+def test_layers_that_nobody_edits_or_watches_keep_their_fast_function(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    inputs, _ = batch("bert")
+    layers_of(tiny("bert"), inputs)  # after which it is known
+    fast = nn.functional.scaled_dot_product_attention
+    calls: list[Tensor] = []
+
+    def noted(*given: Any, **options: Any) -> Tensor:
+        calls.append(fast(*given, **options))
+        return calls[-1]
+
+    monkeypatch.setattr(nn.functional, "scaled_dot_product_attention", noted)
+    for expected, heads in ((3, []), (2, [("encoder", 1, 2)]), (1, [("encoder", 0, 0), ("encoder", 2, 1)])):
+        calls.clear()
+        with hs.edit(tiny("bert"), heads) if heads else nullcontext():
+            run("bert", inputs)
+        assert len(calls) == expected
+    calls.clear()
+    layers_of(tiny("bert"), inputs)
+    assert not calls, "who looks on wants weights"
+
+
+def test_what_a_model_is_made_of_is_found_out_without_its_edits() -> None:
+    """A head that looks nowhere looks ahead nowhere, as a decoder's."""
+    model = hs.wrap(deepcopy(tiny("bert").network), tiny("bert").tokenizer)
+    with edited(model, as_it_is), hs.edit(model, "all"):
+        again = hs.wrap(model.network, model.tokenizer)
+        atlas = hs.analyze(
+            again, ["the cat sat on the mat"], max_length=32, measures=["entropy"], sentences=0
+        )
+    assert atlas.stacks == ["encoder"]
+    assert not atlas["entropy"].any()
 
 
 def test_recomputed_attention_is_refused() -> None:
     inputs, _ = batch("bert")
     network: Any = deepcopy(tiny("bert").network).train()  # a copy: transformers leaves hooks behind
     network.gradient_checkpointing_enable({"use_reentrant": False})
-    capture = surveyed(wrap(network, tiny("bert").tokenizer))
-    with following(capture, capture.stacks.places, keep([])):
+    with edited(hs.wrap(network, tiny("bert").tokenizer), as_it_is):
         loss = network(**inputs)[0].sum()
         with pytest.raises(CaptureError, match="gradient checkpointing"):
             loss.backward()
 
 
-def test_an_architecture_that_cannot_be_reached_is_refused() -> None:
+@pytest.mark.parametrize("change", ["output in one piece", "fewer values", "another output"])
+def test_an_edit_of_what_is_not_understood_is_refused(change: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = modeling_bert.eager_attention_forward
+
+    def odd(module: Any, query: Tensor, key: Tensor, value: Tensor, mask: Any, **options: Any) -> Any:
+        output, weights = own(module, query, key, value, mask, **options)
+        if change == "output in one piece":
+            return output.flatten(2), weights
+        return (output[..., :4].repeat(1, 1, 1, 2) if change == "fewer values" else 1.1 * output), weights
+
+    model = hs.wrap(deepcopy(tiny("bert").network), tiny("bert").tokenizer)
+    layers_of(model, ["The cat sat."])
+    monkeypatch.setattr(modeling_bert, "eager_attention_forward", odd)
     with (
-        pytest.raises(CaptureError, match="not reached while it runs"),
-        following(replace(surveyed(tiny("mpnet")), hooked=False), [], keep([])),
+        hs.edit(model, "1.1", how="uniform"),
+        pytest.raises(CaptureError, match=r"cannot\s+edit"),
     ):
-        raise AssertionError("never here")
-
-
-def test_shapes_that_are_not_understood_are_refused() -> None:
-    weights, value = torch.rand(2, 4, 5, 5), torch.rand(2, 4, 5, 8)
-    for output, values in ((torch.rand(2, 5, 32), value), (torch.rand(2, 5, 4, 8), value[:, :3])):
-        with pytest.raises(CaptureError, match="cannot edit that"):
-            AttentionCall(torch.nn.Identity(), weights, output, value, value, values, None).check(
-                torch.tensor([0])
-            )
+        model.network(**batch("bert")[0])

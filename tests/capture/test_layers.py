@@ -10,11 +10,7 @@ from tests.helpers.tiny import sentencepiece_tokenizer, tiny
 from typer.testing import CliRunner
 
 import headscope as hs
-from headscope.capture import survey
-from headscope.capture.layers import module_layers
 from headscope.cli.main import app
-from headscope.models import Model, wrap
-from headscope.models.stacks import Place
 from headscope.pages.atlas import embedded_atlas
 from headscope.pages.seen import observe
 from headscope.report.page import render
@@ -22,8 +18,8 @@ from headscope.report.page import render
 TEXTS = ["The cat sat on the mat.", "It was red, and the dog saw it.", "The blue house."]
 
 
-def hybrid() -> Model:
-    """A Jamba of which only layers 1 and 3 attend."""
+def hybrid(period: int = 2, offset: int = 1) -> hs.Model:
+    """A Jamba of four layers, of which only some attend: by default 1 and 3."""
     torch.manual_seed(0)
     config = tf.JambaConfig(
         hidden_size=32,
@@ -32,8 +28,8 @@ def hybrid() -> Model:
         num_key_value_heads=2,
         intermediate_size=48,
         vocab_size=128,
-        attn_layer_period=2,
-        attn_layer_offset=1,
+        attn_layer_period=period,
+        attn_layer_offset=offset,
         expert_layer_period=2,
         expert_layer_offset=1,
         num_experts=2,
@@ -41,20 +37,23 @@ def hybrid() -> Model:
         mamba_dt_rank=4,
         use_mamba_kernels=False,
     )
-    return wrap(tf.JambaModel(config).eval(), sentencepiece_tokenizer(bos=True), name="tiny-jamba")
+    return hs.wrap(tf.JambaModel(config).eval(), sentencepiece_tokenizer(bos=True), name="tiny-jamba")
 
 
-def test_numbers_are_those_of_the_modules() -> None:
-    places = [Place("decoder", layer) for layer in range(3)]
-    names = [f"layers.{number}.mixers.0.self_attn" for number in (3, 7, 11)]
-    assert module_layers(places, names) == {"decoder": (3, 7, 11)}
-    assert module_layers(places, [f"layers.{number}.attn" for number in range(3)]) == {}, "as counted"
-    assert module_layers(places, ["groups.0.layers.0.attention"] * 3) == {}, "one module for all"
+def numbers(model: hs.Model) -> object:
+    """Those that an atlas says its layers have in the network, by stack."""
+    atlas = hs.analyze(model, TEXTS, measures=["entropy"], max_length=32, sentences=0)
+    return atlas.provenance.get("module_layers")
 
 
 @pytest.mark.parametrize("architecture", ["bert", "albert", "t5", "mpnet"])
 def test_where_all_layers_attend_nothing_is_said(architecture: str) -> None:
-    assert all(not grid.module_layers for grid in survey(tiny(architecture)).stacks.grids)
+    assert not numbers(tiny(architecture))
+
+
+@pytest.mark.parametrize(("period", "offset", "expected"), [(2, 1, [1, 3]), (2, 0, [0, 2]), (4, 2, [2])])
+def test_numbers_are_those_of_the_modules(period: int, offset: int, expected: list[int]) -> None:
+    assert numbers(hybrid(period, offset)) == {"decoder": expected}
 
 
 def test_a_hybrid_is_told_with_its_own_numbers(tmp_path: Path) -> None:

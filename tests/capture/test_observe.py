@@ -1,123 +1,164 @@
-"""The hook leaves no trace, and a layer that was missed is an error."""
+"""Looking on leaves no trace, and what cannot be trusted is refused: layers that were missed, maps that are none."""
 
-import dataclasses
 from copy import deepcopy
+from typing import Any
 
 import pytest
 import torch
 import transformers as tf
+from tests.helpers.odd_models import Way, diffllama, odd_model
 from tests.helpers.tiny import sentencepiece_tokenizer, tiny, wordpiece_tokenizer
+from tests.seams import differentiated, layers_of
+from torch import Tensor, nn
 
-from headscope.capture import Capture, check_reachable, survey
-from headscope.capture.observe import watching
-from headscope.capture.surveying import check_probe
-from headscope.errors import CaptureError, ModelError
-from headscope.models import wrap
-from headscope.models.stacks import Call, Place, sort_calls
+import headscope as hs
+from headscope.errors import CaptureError, InterventionError, ModelError
 
-IDS = torch.tensor([[2, 5, 6, 7, 3]])
+TEXTS = ["The cat sat on the mat.", "A dog!"]
+
+
+def atlas_of(model: hs.Model, **options: Any) -> hs.Atlas:
+    return hs.analyze(model, TEXTS, max_length=32, measures=["entropy"], sentences=0, **options)
+
+
+def way_to(model: hs.Model) -> str:
+    """How the model's attention is seen."""
+    return str(atlas_of(model).provenance["options"]["captured_by"])
+
+
+def bert(**changes: Any) -> tf.BertModel:
+    torch.manual_seed(0)
+    return tf.BertModel(tf.BertConfig(**{**tiny("bert").config.to_dict(), **changes}))
+
+
+def wrapped(network: tf.PreTrainedModel, name: str = "made") -> hs.Model:
+    return hs.wrap(network, wordpiece_tokenizer(), name=name)
 
 
 def test_mode_and_attention_function_come_back_even_after_an_error() -> None:
-    network = tf.BertModel(deepcopy(tiny("bert").config)).train()
+    network = bert().train()
     network.encoder.layer[0].eval()
     before = network.config._attn_implementation
     training = [module.training for module in network.modules()]
+    model = wrapped(network)
+    layers_of(model, TEXTS)
 
-    def fail(_: torch.Tensor) -> None:
+    def fail(*_: object) -> None:
         assert not any(module.training for module in network.modules())
         raise KeyError("stop")
 
-    with pytest.raises(KeyError), watching(network, fail):
-        network(IDS)
-    assert network.config._attn_implementation == before
-    assert [module.training for module in network.modules()] == training
-
-
-def test_output_of_the_model_is_unchanged_while_watched() -> None:
-    network = tiny("bert").network
-    with torch.inference_mode():
-        plain = network(IDS).last_hidden_state
-        with watching(network, lambda weights: None):
-            watched = network(IDS).last_hidden_state
-    torch.testing.assert_close(watched, plain, atol=1e-5, rtol=1e-4)
+    hook = network.encoder.layer[1].register_forward_pre_hook(fail)
+    for kernels in (True, False):
+        with pytest.raises(KeyError, match="stop"):
+            atlas_of(model, kernels=kernels)
+        assert network.config._attn_implementation == before
+        assert [module.training for module in network.modules()] == training
+    hook.remove()
+    assert layers_of(model, TEXTS)
 
 
 def test_training_mode_does_not_drop_weights() -> None:
-    network = tf.BertModel(
-        tf.BertConfig(**{**tiny("bert").config.to_dict(), "attention_probs_dropout_prob": 0.9})
-    ).train()
-    sums = []
-    with watching(network, lambda weights: sums.append(weights.sum(-1))):
-        network(IDS)
-    for total in sums:
-        torch.testing.assert_close(total, torch.ones_like(total))
+    network = bert(attention_probs_dropout_prob=0.9).train()
+    for maps in layers_of(wrapped(network), TEXTS)["encoder"]:
+        torch.testing.assert_close(maps.sum(-1), torch.ones_like(maps[..., 0]))
 
 
-def test_an_architecture_that_takes_the_hook_and_never_calls_it_is_reached_at_its_softmax(
-    monkeypatch: pytest.MonkeyPatch,
+def test_a_model_that_shows_its_maps_when_asked_can_be_looked_at_and_no_more() -> None:
+    model = odd_model("by exponentials")
+    assert way_to(model) == "returned attentions"
+    found = layers_of(model, TEXTS)
+    output = model.network(**found.inputs, output_attentions=True)
+    lengths = found.inputs["attention_mask"].sum(-1).tolist()
+    for text, (maps, length) in enumerate(zip(found["encoder"], lengths, strict=True)):
+        expected = torch.stack([layer[text, :, :length, :length] for layer in output.attentions])
+        assert torch.equal(maps, expected)
+    with pytest.raises(InterventionError, match="can be watched but not edited"), hs.edit(model, "1.0"):
+        raise AssertionError("never here")
+    with pytest.raises(CaptureError, match="not reached while it runs"), differentiated(model):
+        raise AssertionError("never here")
+
+
+def test_where_an_edit_cannot_be_proved_the_maps_can_still_be_looked_at() -> None:
+    model = odd_model("beside")
+    assert way_to(model) == "returned attentions"
+    with (
+        pytest.raises(CaptureError, match=r"takes no edits \(.*changes nothing that comes out"),
+        differentiated(model),
+    ):
+        raise AssertionError("never here")
+
+
+@pytest.mark.parametrize(
+    ("way", "says"),
+    [
+        ("scores", "something that is not attention weights"),
+        ("sees padding", "attends to padding"),
+        ("fewer heads above", r"different numbers of heads \(2, 4\)"),
+        ("pooled", "an attention map of 3 x 3 tokens does not fit a text of 7 tokens"),
+    ],
+)
+def test_maps_that_are_no_attention_between_tokens_are_refused(way: Way, says: str) -> None:
+    with pytest.raises(CaptureError, match=says):
+        atlas_of(odd_model(way))
+
+
+@pytest.fixture
+def changed_later() -> tuple[hs.Model, nn.Module]:
+    """A model that has been looked at, and its second layer."""
+    model = wrapped(deepcopy(tiny("bert").network))
+    layers_of(model, TEXTS)
+    return model, model.network.encoder.layer[1]
+
+
+@pytest.mark.parametrize("kernels", [True, False])
+def test_a_layer_that_is_left_out_is_told_of(
+    kernels: bool, changed_later: tuple[hs.Model, nn.Module]
 ) -> None:
-    monkeypatch.setattr("headscope.capture.surveying.can_watch", lambda network: True)
-    capture = survey(tiny("mpnet"))
-    assert capture.road == "softmax"
-    assert capture.stacks.grids[0].layers == 3
+    model, layer = changed_later
+    layer.forward = lambda states, *_, **__: states
+    with pytest.raises(
+        CaptureError, match="3 attention calls were expected in a forward pass and 2 were seen"
+    ):
+        atlas_of(model, kernels=kernels)
 
 
-def test_where_an_edit_cannot_be_proved_the_maps_can_still_be_looked_at(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def refuse(capture: Capture) -> None:
-        raise CaptureError("not proved")
+def test_a_layer_that_attends_once_more_is_told_of(changed_later: tuple[hs.Model, nn.Module]) -> None:
+    model, layer = changed_later
+    once = layer.attention.forward
+    layer.attention.forward = lambda states, *given, **named: (
+        once(states, *given, **named),
+        once(states, *given, **named),
+    )[1]
+    with pytest.raises(
+        CaptureError, match="3 attention calls were expected in a forward pass and 4 were seen"
+    ):
+        layers_of(model, TEXTS)
 
-    monkeypatch.setattr("headscope.capture.surveying.prove_edit", refuse)
-    capture = survey(tiny("mpnet"))
-    assert capture.road == "returned attentions"
-    assert capture.stacks.grids[0].layers == 3
-    with pytest.raises(CaptureError, match=r"takes no edits \(not proved\)"):
-        check_reachable(capture)
 
-
-@pytest.mark.parametrize("change", [+1, -1])
-def test_more_or_fewer_calls_than_expected_are_refused(change: int) -> None:
-    capture = survey(tiny("bert"))
-    places = capture.stacks.places
-    wrong = (*places, Place("encoder", 3)) if change > 0 else places[:-1]
-    broken = dataclasses.replace(capture, stacks=dataclasses.replace(capture.stacks, places=wrong))
-    with pytest.raises(CaptureError, match=f"{len(wrong)} attention calls were expected"):
-        broken.run({"input_ids": IDS, "attention_mask": torch.ones_like(IDS)}, lambda place, weights: None)
+def test_a_layer_that_attends_twice_with_the_same_weights_is_seen_once() -> None:
+    """DiffLlama's, on other values each time: what its heads give is not told."""
+    model = diffllama()
+    (maps,) = layers_of(model, ["the cat sat"])["decoder"]
+    assert maps.shape[:2] == (2, 4)
+    torch.testing.assert_close(maps.sum(-1), torch.ones_like(maps[..., 0]))
+    assert (maps[0] - maps[1]).abs().max() > 1e-3
+    with pytest.raises(CaptureError, match="uses the weights of a layer 2 times"), differentiated(model):
+        raise AssertionError("never here")
 
 
 def test_a_model_without_attention_is_refused() -> None:
     config = tf.MambaConfig(hidden_size=16, num_hidden_layers=1, vocab_size=128, state_size=4)
-    model = wrap(tf.MambaModel(config), sentencepiece_tokenizer(), name="tiny-mamba")
-    with pytest.raises(ModelError, match="tiny-mamba"):
-        survey(model)
+    model = hs.wrap(tf.MambaModel(config), sentencepiece_tokenizer(), name="tiny-mamba")
+    with pytest.raises(ModelError, match=r"tiny-mamba .* has no attention that can be observed"):
+        atlas_of(model)
 
 
 def test_a_model_that_needs_more_than_text_is_refused() -> None:
     config = tf.ViTConfig(
         hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16, image_size=32
     )
-    model = wrap(tf.ViTModel(config), wordpiece_tokenizer(), name="tiny-vit")
     with pytest.raises(ModelError, match="cannot be run on text alone"):
-        survey(model)
-
-
-def test_layers_with_different_head_counts_are_refused() -> None:
-    calls = [Call(7, 7, 4, False), Call(7, 7, 2, False)]
-    with pytest.raises(CaptureError, match="different numbers of heads"):
-        sort_calls(calls, source=7, target=None)
-
-
-def test_maps_of_another_length_are_refused() -> None:
-    with pytest.raises(CaptureError, match="3 x 3"):
-        sort_calls([Call(3, 3, 4, False)], source=7, target=None)
-
-
-def test_scores_that_are_not_weights_are_refused() -> None:
-    scores = [torch.randn(2, 1, 7, 7)]
-    with pytest.raises(CaptureError, match="not attention weights"):
-        check_probe(tiny("bert"), scores, [scores[0][1:, :, :5, :5]])
+        atlas_of(wrapped(tf.ViTModel(config), "tiny-vit"))
 
 
 def test_a_model_that_returns_scores_for_weights_is_seen_at_its_softmax() -> None:
@@ -131,34 +172,24 @@ def test_a_model_that_returns_scores_for_weights_is_seen_at_its_softmax() -> Non
         vocab_size=128,
         **{f"{name}_groups": 1 for name in ("q", "k", "v", "post_attention", "intermediate", "output")},
     )
-    model = wrap(tf.SqueezeBertModel(config).eval(), wordpiece_tokenizer(), name="tiny-squeezebert")
-    sums: list[torch.Tensor] = []
-    inputs = {"input_ids": IDS, "attention_mask": torch.ones_like(IDS)}
-    survey(model).run(inputs, lambda place, weights: sums.append(weights.sum(-1)))
-    torch.testing.assert_close(sums[0], torch.ones_like(sums[0]))
-
-
-def test_attention_to_padding_is_refused() -> None:
-    maps = [torch.full((2, 1, 7, 7), 1 / 7)]
-    with pytest.raises(CaptureError, match="attends to padding"):
-        check_probe(tiny("bert"), maps, [torch.full((1, 1, 5, 5), 1 / 5)])
+    for maps in layers_of(wrapped(tf.SqueezeBertModel(config).eval()), TEXTS)["encoder"]:
+        torch.testing.assert_close(maps.sum(-1), torch.ones_like(maps[..., 0]))
 
 
 def test_a_model_that_computes_something_else_while_watched_is_refused() -> None:
-    network = tf.BertModel(deepcopy(tiny("bert").config)).eval()
+    network = bert().eval()
     own = network.config._attn_implementation
 
-    def change(module: torch.nn.Module, given: object, output: dict[str, torch.Tensor]) -> object:
+    def change(module: nn.Module, given: object, output: dict[str, Tensor]) -> object:
         if network.config._attn_implementation != own:
             output["last_hidden_state"] = output["last_hidden_state"] + 1
         return output
 
     hook = network.register_forward_hook(change)
-    model = wrap(network, wordpiece_tokenizer(), name="two-faced")
     with pytest.raises(CaptureError, match=r"two-faced .* something else while .* watched .* by sdpa\)"):
-        survey(model)
+        atlas_of(wrapped(network, "two-faced"))
     hook.remove()
-    assert survey(wrap(network, wordpiece_tokenizer())).hooked
+    assert way_to(wrapped(network)) == "hook"
 
 
 def test_a_model_that_sees_ahead_only_without_padding_and_unwatched_is_refused() -> None:
@@ -175,24 +206,23 @@ def test_a_model_that_sees_ahead_only_without_padding_and_unwatched_is_refused()
         text_config=text, vision_config=vision, image_token_index=127, projection_dim=32
     )
     network = tf.PaliGemmaModel(config).eval()
-    model = wrap(network, sentencepiece_tokenizer(bos=True), name="tiny-paligemma")
     with pytest.raises(CaptureError, match=r"computes something else while .*attn_implementation='eager'"):
-        survey(model)
+        atlas_of(hs.wrap(network, sentencepiece_tokenizer(bos=True), name="tiny-paligemma"))
     network.set_attn_implementation("eager")
-    assert survey(wrap(network, sentencepiece_tokenizer(bos=True))).hooked
+    assert way_to(hs.wrap(network, sentencepiece_tokenizer(bos=True))) == "hook"
 
 
 def test_weights_in_few_bits_may_round_as_half_precision_does() -> None:
-    network = tf.BertModel(deepcopy(tiny("bert").config)).eval()
+    network = bert().eval()
     own = network.config._attn_implementation
 
-    def rounded(module: torch.nn.Module, given: object, output: dict[str, torch.Tensor]) -> object:
+    def rounded(module: nn.Module, given: object, output: dict[str, Tensor]) -> object:
         if network.config._attn_implementation != own:
             output["last_hidden_state"] = output["last_hidden_state"] * 1.004  # as demo-lm in 8 bits
         return output
 
     network.register_forward_hook(rounded)
     with pytest.raises(CaptureError, match="something else while"):
-        survey(wrap(network, wordpiece_tokenizer()))
+        atlas_of(wrapped(network))
     network.is_quantized = True
-    assert survey(wrap(network, wordpiece_tokenizer())).hooked
+    assert way_to(wrapped(network)) == "hook"

@@ -1,108 +1,155 @@
-"""The output projection is found by watching, and what heads move through it adds up to what the layer gives."""
+"""What heads fetch and give after the output projection, against matrices that are found here by their names."""
 
-from dataclasses import replace
+from collections.abc import Mapping
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
 import torch
-from tests.capture.test_exact import batch_for
+from tests.helpers.eager import sides
+from tests.helpers.odd_models import odd_model
+from tests.helpers.reference_edits import batch
 from tests.helpers.tiny import tiny
+from tests.seams import OUTPUT_NORMS, Layers, layers_of, reduced
 from torch import Tensor, nn
 from transformers import BertConfig, BertModel
 
 import headscope as hs
-from headscope.capture import Carrier, output_projections, run_calls, survey
-from headscope.capture.call import AttentionCall
-from headscope.errors import CaptureError
-from headscope.models.stacks import Place
+from headscope.errors import OptionError
+from headscope.models.adapters import Adapter
 
-NAMES = {
-    "bert": ("attention.output.dense", "attention.self.value"),
-    "roberta": ("attention.output.dense", "attention.self.value"),
-    "distilbert": ("attention.out_lin", "attention.v_lin"),
-    "albert": ("attention.dense", "attention.value"),
-    "gpt2": ("attn.c_proj", "ln_1"),
-    "llama": ("self_attn.o_proj", "input_layernorm"),
-    "gptoss": ("self_attn.o_proj", "input_layernorm"),
-    "gemma2": ("self_attn.o_proj", None),  # a norm comes before what is added
-    "t5": ("Attention.o", "layer_norm"),
-    "bart": ("out_proj", "_proj"),
+# By stack, the module of each layer that the output of its heads goes into, and one whose input that is added to.
+Names = Mapping[str, tuple[str, str | None]]
+BERT: Names = {
+    "encoder": ("encoder.layer.{}.attention.output.dense", "encoder.layer.{}.attention.self.value")
+}
+LLAMA: Names = {"decoder": ("layers.{}.self_attn.o_proj", "layers.{}.input_layernorm")}
+NAMES: dict[str, Names] = {
+    "bert": BERT,
+    "roberta": BERT,
+    "distilbert": {
+        "encoder": ("transformer.layer.{}.attention.out_lin", "transformer.layer.{}.attention.v_lin")
+    },
+    "albert": {  # one module for all layers
+        "encoder": (
+            "encoder.albert_layer_groups.0.albert_layers.0.attention.dense",
+            "encoder.albert_layer_groups.0.albert_layers.0.attention.value",
+        )
+    },
+    "gpt2": {"decoder": ("h.{}.attn.c_proj", "h.{}.ln_1")},
+    "llama": LLAMA,
+    "gptoss": LLAMA,
+    "gemma2": {"decoder": ("layers.{}.self_attn.o_proj", None)},  # a norm comes before what is added
+    "t5": {
+        "encoder": ("encoder.block.{}.layer.0.SelfAttention.o", "encoder.block.{}.layer.0.layer_norm"),
+        "decoder": ("decoder.block.{}.layer.0.SelfAttention.o", "decoder.block.{}.layer.0.layer_norm"),
+        "cross": ("decoder.block.{}.layer.1.EncDecAttention.o", "decoder.block.{}.layer.1.layer_norm"),
+    },
+    "bart": {
+        "encoder": ("encoder.layers.{}.self_attn.out_proj", "encoder.layers.{}.self_attn.v_proj"),
+        "decoder": ("decoder.layers.{}.self_attn.out_proj", "decoder.layers.{}.self_attn.v_proj"),
+        "cross": ("decoder.layers.{}.encoder_attn.out_proj", "decoder.layers.{}.encoder_attn.q_proj"),
+    },
 }
 
 
-@pytest.mark.parametrize("architecture", NAMES)
-def test_the_map_and_the_residual_stream_are_found(architecture: str) -> None:
-    model = tiny(architecture)
-    capture = survey(model)
-    names = {module: name for name, module in model.core.named_modules()}
-    found = output_projections(capture)
-    assert set(found) == set(capture.stacks.places)
-    for projection in found.values():
-        output, residual = NAMES[architecture]
-        assert names[projection.module].endswith(output)
-        if residual is None:
-            assert projection.residual is None
-        else:
-            assert projection.residual is not None
-            assert names[projection.residual].endswith(residual)
+def affine(module: nn.Module, width: int) -> tuple[Tensor, Tensor]:
+    """(width, hidden) and (hidden,): what the module makes of each number by itself, and of nothing."""
+    with torch.no_grad():
+        bias = module(torch.zeros(1, 1, width))[0, 0]
+        return module(torch.eye(width)[None])[0] - bias, bias
+
+
+def moved_by_hand(
+    layers: Layers, stack: str, layer: int, projection: nn.Module
+) -> tuple[Tensor, Tensor, Tensor]:
+    """(text, head, key, hidden) what heads fetch, (text, head, query, hidden) give, and (hidden,) the bias."""
+    call = layers.calls[stack, layer]
+    heads, width = call.weights.shape[1], call.value.shape[-1]
+    matrix, bias = affine(projection, heads * width)
+    value = call.value.repeat_interleave(heads // call.value.shape[1], 1)  # of the group's key/value head
+    fetched = value @ matrix.view(heads, width, -1)
+    return fetched, call.weights @ fetched, bias
 
 
 @pytest.mark.parametrize("architecture", NAMES)
-def test_what_heads_move_adds_up_to_what_the_layer_gives(architecture: str) -> None:
+def test_weights_times_lengths_of_what_is_fetched(architecture: str) -> None:
+    model, (inputs, _) = tiny(architecture), batch(architecture)
+    layers, weighted = layers_of(model, inputs), layers_of(model, inputs, weighting="value")
+    modules = dict(model.core.named_modules())
+    assert weighted.keys() == layers.keys() == NAMES[architecture].keys()
+    for stack, (output, _) in NAMES[architecture].items():
+        for layer in range(len(layers[stack][0])):
+            fetched, _, _ = moved_by_hand(layers, stack, layer, modules[output.format(layer)])
+            lengths = fetched.norm(dim=-1)  # (text, head, key)
+            for text, maps in enumerate(layers[stack]):
+                moved = maps[layer] * lengths[text, :, None, : maps.shape[-1]]
+                expected = moved / moved.sum(-1, keepdim=True)
+                torch.testing.assert_close(weighted[stack][text][layer], expected, atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("architecture", NAMES)
+def test_what_heads_give_and_the_stream_that_it_is_added_to(architecture: str) -> None:
     model = tiny(architecture)
-    capture = survey(model)
-    found, carrier = output_projections(capture), Carrier(capture)
-    made: list[Tensor] = []
-    totals: list[Tensor] = []
-    lengths: list[float] = []
+    texts = [("The cat sat.", "A dog saw it."), ("A dog!", "It.")]
+    modules = dict(model.core.named_modules())
+    made: dict[nn.Module, list[Tensor]] = {}
+    streams: dict[nn.Module, list[Tensor]] = {}
+    with ExitStack() as hooks:
+        for stack, (output, stream) in NAMES[architecture].items():
+            for layer in range(2 if stack != "encoder" and "encoder" in NAMES[architecture] else 3):
+                given = modules[output.format(layer)]
+                added = modules[stream.format(layer)] if stream else None
+                if given not in made:
+                    made[given] = []
+                    hooks.callback(given.register_forward_hook(_keeping(made[given])).remove)
+                if added is not None and added not in streams:
+                    streams[added] = []
+                    hooks.callback(added.register_forward_pre_hook(_keeping(streams[added])).remove)
+        layers_of(model, texts)  # the model is known, and what it was shown for that is not kept
+        for kept in (*made.values(), *streams.values()):
+            kept.clear()
+        found = reduced(model, texts, [OUTPUT_NORMS])
+    layers = layers_of(model, texts)
+    for stack, (output, stream) in NAMES[architecture].items():
+        for layer in range(found[stack][0].shape[1]):
+            projection = modules[output.format(layer)]
+            place = layer if "{}" not in output else 0
+            _, given, bias = moved_by_hand(layers, stack, layer, projection)
+            torch.testing.assert_close(given.sum(1) + bias, made[projection][place], atol=1e-5, rtol=1e-4)
+            real = sides(stack, layers.inputs)[0]
+            length = given.norm(dim=-1) * real[:, None]  # (text, head, query)
+            together = (given * real[:, None, :, None]).sum(2).norm(dim=-1)
+            against = torch.full_like(together, torch.nan)
+            if stream:
+                beside = streams[modules[stream.format(layer)]][place].norm(dim=-1)  # (text, query)
+                against = (length / beside[:, None].clamp_min(1e-9)).sum(-1)
+            expected = torch.stack([length.sum(-1), length.square().sum(-1), against, together], -1)
+            torch.testing.assert_close(
+                found[stack][0][:, layer],
+                expected,
+                atol=1e-4,
+                rtol=1e-4,
+                equal_nan=True,
+            )
 
-    def see(place: Place, call: AttentionCall) -> None:
-        heads, width = call.weights.shape[1], call.value.shape[-1]
-        matrix, bias = found[place].matrix(heads, width)
-        value = call.value.repeat_interleave(heads // call.value.shape[1], 1)  # of the group's key/value head
-        moved = value @ matrix  # (text, head, key, hidden) f
-        given = call.weights @ moved  # (text, head, query, hidden) y
-        totals.append(given.sum(1) if bias is None else given.sum(1) + bias)
-        carried = carrier.carried(place, call.value, call.output)
-        lengths.append(float((carried.fetched - moved.norm(dim=-1)).abs().amax()))
-        lengths.append(float((carried.given - given.norm(dim=-1)).abs().amax()))
 
-    hooks = [
-        module.register_forward_hook(lambda module, given, output: made.append(output))
-        for module in {projection.module for projection in found.values()}
-    ]
-    try:
-        run_calls(capture, batch_for(architecture).inputs, see)
-    finally:
-        for hook in hooks:
-            hook.remove()
-    assert len(made) == len(totals) == len(capture.stacks.places)
-    for total, output in zip(totals, made, strict=True):
-        torch.testing.assert_close(total, output, atol=1e-5, rtol=1e-5)
-    assert max(lengths) < 1e-4
+def _keeping(kept: list[Tensor]) -> Any:
+    """A hook that keeps what a module makes, or before it runs, what it is given."""
+
+    def keep(module: nn.Module, given: tuple[Tensor, ...], made: Tensor | None = None) -> None:
+        kept.append(given[0] if made is None else made)
+
+    return keep
 
 
-def test_the_residual_stream_is_what_the_output_is_added_to() -> None:
-    model = tiny("bert")
-    capture = survey(model)
-    carrier = Carrier(capture)
-    streams: list[Tensor] = []
-    with carrier.watching():
-        run_calls(
-            capture,
-            batch_for("bert").inputs,
-            lambda place, call: streams.append(carrier.carried(place, call.value, call.output).residual),  # type: ignore[arg-type]
-        )
-    with torch.inference_mode():
-        states = model.core(**batch_for("bert").inputs, output_hidden_states=True).hidden_states
-    for stream, state in zip(streams, states, strict=False):
-        torch.testing.assert_close(stream, state.norm(dim=-1), atol=1e-4, rtol=1e-4)
+def moved(model: hs.Model, **options: Any) -> hs.Atlas:
+    return hs.analyze(model, ["The cat sat."], max_length=32, weigh="moved", sentences=0, **options)
 
 
 def test_a_model_that_shows_no_values_is_refused_in_words() -> None:
-    capture = replace(survey(tiny("mpnet")), hooked=False)
-    with pytest.raises(CaptureError, match="not its values, so headscope can tell where its heads look"):
-        output_projections(capture)
+    with pytest.raises(OptionError, match="not its values, so headscope can tell where its heads look"):
+        moved(odd_model("by exponentials"))
 
 
 def changed_bert(change: Any) -> Any:
@@ -142,24 +189,34 @@ class LowRank(nn.Module):
 
 
 def test_what_is_no_linear_map_is_refused_in_words() -> None:
-    with pytest.raises(CaptureError, match="layer 0 of the encoder does not go straight into a linear map"):
-        output_projections(survey(changed_bert(Squashed)))
+    with pytest.raises(OptionError, match="layer 0 of the encoder does not go straight into a linear map"):
+        moved(changed_bert(Squashed))
+
+
+def assert_weighted_by(model: hs.Model, projections: list[nn.Module]) -> None:
+    """What is seen by value norms is by those of these projections."""
+    text = ["The cat sat."]
+    layers, weighted = layers_of(model, text), layers_of(model, text, weighting="value")
+    for layer, projection in enumerate(projections):
+        fetched, _, _ = moved_by_hand(layers, "encoder", layer, projection)
+        expected = layers["encoder"][0][layer] * fetched.norm(dim=-1)[0, :, None]
+        expected /= expected.sum(-1, keepdim=True)
+        torch.testing.assert_close(weighted["encoder"][0][layer], expected, atol=1e-5, rtol=1e-4)
 
 
 def test_a_map_of_several_modules_is_taken_as_a_whole() -> None:
     model = changed_bert(LowRank)
-    found = output_projections(survey(model))
-    projection = found[Place("encoder", 0)]
-    assert isinstance(projection.module, LowRank)
-    weight, bias = projection.matrix(4, 8)
-    given = torch.randn(1, 5, 32)
-    with torch.no_grad():
-        expected = projection.module(given)
-    assert bias is not None
-    torch.testing.assert_close(given @ weight.reshape(32, 32) + bias, expected, atol=1e-5, rtol=1e-5)
+    assert_weighted_by(model, [layer.attention.output.dense for layer in model.network.encoder.layer])
 
 
-def test_moved_shares_of_a_longer_value_matrix_stay() -> None:
+def test_an_adapter_may_name_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch.manual_seed(1)
+    named = nn.Linear(32, 32)
+    monkeypatch.setattr(Adapter, "output_projection", lambda self, attention: named)
+    assert_weighted_by(changed_bert(Squashed), [named, named])
+
+
+def test_value_weighted_shares_of_a_longer_value_matrix_stay() -> None:
     model = changed_bert(lambda dense: dense)
     text = ["The cat sat on the mat. It was red, and the dog saw it."]
     before = hs.analyze(model, text, measures=["role_attention", "loudness"], sentences=0)
@@ -171,11 +228,3 @@ def test_moved_shares_of_a_longer_value_matrix_stay() -> None:
     for name in ("role_attention", "role_attention_moved"):
         assert float(abs(before[name] - after[name]).max()) < 1e-5
     assert float(after["loudness"].sel(layer=1, head=0)) > 2 * float(before["loudness"].sel(layer=1, head=0))
-
-
-def test_an_adapter_may_name_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = changed_bert(Squashed)
-    by_name = lambda self, attention: nn.Linear(32, 32)  # noqa: E731
-    monkeypatch.setattr("headscope.models.adapters.base.Adapter.output_projection", by_name)
-    found = output_projections(survey(model))
-    assert isinstance(found[Place("encoder", 1)].module, nn.Linear)

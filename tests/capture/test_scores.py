@@ -1,48 +1,63 @@
 """What weights are made of: the softmax of the scores is the model's own weights, and what is unknown is told."""
 
-from types import SimpleNamespace
+from collections.abc import Mapping
+from copy import deepcopy
 from typing import Any
 
 import pytest
 import torch
+from tests.helpers.eager import sides
 from tests.helpers.reference_edits import EDITABLE, SPOTS, batch
 from tests.helpers.tiny import tiny
+from tests.seams import AttentionCall, layers_of
 from torch import Tensor
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
+from transformers.models.bert import modeling_bert
 
 import headscope as hs
-import headscope.explanation
-import headscope.pages.neurons
-from headscope.capture import AttentionCall, run_calls, surveyed
-from headscope.capture.scores import softmax
 from headscope.errors import CaptureError
-from headscope.models.stacks import Place
 
 HIDDEN = torch.finfo(torch.float32).min
 
 
-def calls(architecture: str, inputs: dict[str, Tensor] | None = None) -> dict[Place, AttentionCall]:
-    found: dict[Place, AttentionCall] = {}
-    run_calls(surveyed(tiny(architecture)), inputs or batch(architecture)[0], found.__setitem__)
-    return found
+Place = tuple[str, int]
+"""Stack and layer."""
 
 
-def real(inputs: dict[str, Tensor], place: Place, text: int) -> tuple[Tensor, Tensor]:
+def calls(architecture: str, inputs: Mapping[str, Tensor] | None = None) -> Mapping[Place, AttentionCall]:
+    return layers_of(tiny(architecture), inputs or batch(architecture)[0]).calls
+
+
+def real(inputs: Mapping[str, Tensor], place: Place, text: int) -> tuple[Tensor, Tensor]:
     """(query,), (key,) which are no padding."""
-    source = inputs["attention_mask"][text].bool()
-    target = inputs.get("decoder_attention_mask", inputs["attention_mask"])[text].bool()
-    return source if place.stack == "encoder" else target, target if place.stack == "decoder" else source
+    queries, keys = sides(place[0], inputs)
+    return queries[text], keys[text]
 
 
-def made(*, sinks: Tensor | None = None, mask: Tensor | None = None, **given: Any) -> AttentionCall:
-    """Two texts, four heads in two groups, three tokens, five neurons, computed by hand."""
-    generator = torch.Generator().manual_seed(5)
-    query = torch.randn(2, 4, 3, 5, generator=generator)
-    key, value = (torch.randn(2, 2, 3, 5, generator=generator) for _ in "kv")
-    products = query @ key.repeat_interleave(2, 1).mT * given.get("scaling", 5**-0.5)
-    weights = (products if mask is None else products + mask).softmax(-1)
-    module: Any = SimpleNamespace(sinks=sinks)
-    return AttentionCall(module, weights, torch.zeros(2, 3, 4, 5), query, key, value, mask, **given)
+def call_given(
+    *, mask: Tensor | None = None, sinks: Tensor | None = None, scaling: float | None = None, **options: Any
+) -> AttentionCall:
+    """A call of BERT, two texts of three tokens and four heads, whose attention function is given what else is said."""
+    model = hs.wrap(deepcopy(tiny("bert").network), tiny("bert").tokenizer)
+    inputs = {"input_ids": torch.tensor([[5, 6, 7], [8, 9, 10]]), "attention_mask": torch.ones(2, 3).long()}
+    layers_of(model, inputs)  # after which it is known as what it is
+    module = model.network.encoder.layer[1].attention.self
+    module.scaling = module.scaling if scaling is None else scaling
+    if sinks is not None:
+        module.sinks = torch.nn.Parameter(sinks)
+
+    def give(module: object, given: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        return given, named | options | ({} if mask is None else {"attention_mask": mask})
+
+    module.register_forward_pre_hook(give, with_kwargs=True)
+    return layers_of(model, inputs).calls["encoder", 1]
+
+
+def slow_softmax(scores: Tensor, visible: Tensor, sink: Tensor | None) -> Tensor:
+    """(head, query, key) e to the score over the sum of them, of keys that can be seen and of a sink."""
+    raised = scores.exp() * visible
+    rest = 0 if sink is None else sink.exp()[:, None, None]
+    return raised / (raised.sum(-1, keepdim=True) + rest)
 
 
 def test_there_is_one_attention_function_of_ours() -> None:
@@ -53,14 +68,14 @@ def test_there_is_one_attention_function_of_ours() -> None:
 def test_the_softmax_of_the_scores_is_the_models_own_weights(architecture: str) -> None:
     inputs, _ = batch(architecture)
     found = calls(architecture)
-    assert [(place.stack, place.layer) for place in found] == SPOTS[architecture]
+    assert set(found) == set(SPOTS[architecture])
     for place, call in found.items():
         for text in range(2):
             queries, keys = real(inputs, place, text)
             scores = call.scores(text, range(call.weights.shape[1]), queries, keys)
             own = call.weights[text][:, queries][:, :, keys].double()
             torch.testing.assert_close(scores.weights, own)
-            again = softmax(scores.scores, scores.visible, scores.sink)
+            again = slow_softmax(scores.scores, scores.visible, scores.sink)
             torch.testing.assert_close(again, own, atol=1e-5, rtol=0)
             assert scores.apart < 1e-5
             assert scores.agree
@@ -68,10 +83,12 @@ def test_the_softmax_of_the_scores_is_the_models_own_weights(architecture: str) 
 
 @pytest.mark.parametrize("architecture", ["bert", "gpt2", "t5"])
 def test_calls_hold_the_weights_that_are_seen_to_the_last_bit(architecture: str) -> None:
-    seen: dict[Place, Tensor] = {}
-    surveyed(tiny(architecture)).run(batch(architecture)[0], seen.__setitem__)
-    for place, call in calls(architecture).items():
-        assert torch.equal(call.weights, seen[place])
+    inputs, _ = batch(architecture)
+    found = layers_of(tiny(architecture), inputs)
+    for (stack, layer), call in found.calls.items():
+        for text, maps in enumerate(found[stack]):
+            queries, keys = real(inputs, (stack, layer), text)
+            assert torch.equal(call.weights[text][:, queries][:, :, keys], maps[layer])
 
 
 @pytest.mark.parametrize("architecture", ["bert", "llama", "t5", "gptoss"])
@@ -96,63 +113,69 @@ def test_padding_leaves_the_scores_of_a_text_alone(architecture: str) -> None:
 
 def test_scores_by_hand() -> None:
     bias = torch.arange(9.0).view(1, 1, 3, 3)
-    call = made(mask=bias.masked_fill(torch.ones(3, 3).triu(1).bool(), HIDDEN), scaling=0.3)
+    call = call_given(mask=bias.masked_fill(torch.ones(3, 3).triu(1).bool(), HIDDEN), scaling=0.3)
     scores = call.scores(1, [3])
     for i in range(3):
         for j in range(3):
             assert bool(scores.visible[i, j]) == (j <= i)
             if j <= i:
-                product = sum(float(call.query[1, 3, i, m] * call.key[1, 1, j, m]) for m in range(5))
-                assert float(scores.scores[0, i, j]) == pytest.approx(0.3 * product + 3 * i + j, abs=1e-5)
+                product = sum(float(call.query[1, 3, i, m] * call.key[1, 3, j, m]) for m in range(8))
+                assert float(scores.scores[0, i, j]) == pytest.approx(0.3 * product + 3 * i + j, abs=1e-4)
     assert scores.agree
     assert scores.scale == 0.3
     assert scores.bias is not None
     assert not scores.bias[0][~scores.visible].any()
-    assert calls("gpt2")[Place("decoder", 0)].scores(0, [0]).bias is None  # what hides a key is no bias
+    assert calls("gpt2")["decoder", 0].scores(0, [0]).bias is None  # what hides a key is no bias
 
 
 def test_a_sink_counts_only_where_it_takes_of_the_weights() -> None:
     """Granite lets its sink shrink what a head gives, and leaves the weights alone."""
     sinks = torch.tensor([0.1, 0.2, 0.3, 0.4])
-    beside = made(sinks=sinks)
+    beside = call_given(sinks=sinks)
     assert beside.scores(0, range(4)).sink is None
-    taking = calls("gptoss")[Place("decoder", 0)]
+    taking = calls("gptoss")["decoder", 0]
     assert taking.scores(0, [2, 0]).sink == pytest.approx(taking.module.sinks.detach()[[0, 2]].double())
 
 
 def test_heads_that_see_different_keys_are_told_one_by_one() -> None:
     mask = torch.zeros(1, 4, 1, 3)
     mask[:, 1, :, 2] = HIDDEN
-    call = made(mask=mask)
+    call = call_given(mask=mask)
     assert [call.scores(0, [head]).visible.sum().item() for head in range(4)] == [9, 6, 9, 9]
     assert call.scores(0, [0, 2, 3]).agree
     with pytest.raises(CaptureError, match="see different keys"):
         call.scores(0, [0, 1])
 
 
-def test_shapes_that_are_not_understood_are_refused() -> None:
-    call = made()
-    for query, key in ((call.query[:, :2], call.key), (call.query, call.key[:, :, :2])):
-        odd = AttentionCall(call.module, call.weights, call.output, query, key, call.value, None)
-        with pytest.raises(CaptureError, match="cannot tell its scores"):
-            odd.scores(0, [0])
+@pytest.mark.parametrize("which", ["heads", "keys"])
+def test_weights_of_another_shape_are_refused(which: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = modeling_bert.eager_attention_forward
+
+    def odd(*given: Any, **options: Any) -> tuple[Tensor, Tensor]:
+        output, weights = own(*given, **options)
+        return output, weights[:, :2] if which == "heads" else weights[..., :-1]
+
+    calls("bert")
+    monkeypatch.setattr(modeling_bert, "eager_attention_forward", odd)
+    with pytest.raises(CaptureError, match="layer 0 of the encoder gave attention of shape"):
+        calls("bert")
 
 
 def test_weights_that_do_not_follow_from_the_scores_do_not_agree() -> None:
     model = tiny("bert")
-    place, before = Place("encoder", 1), calls("bert")
+    place, before = ("encoder", 1), calls("bert")
     with hs.edit(model, "1.2", how="uniform"):
         edited = calls("bert")[place]
     assert torch.equal(edited.query, before[place].query)
     assert [edited.scores(0, [head]).agree for head in range(4)] == [True, True, False, True]
-    assert not made(soft_cap=0.5).scores(0, [0]).agree
-    assert not made(position_bias=torch.arange(3.0).expand(1, 1, 3, 3)).scores(0, [0]).agree
+    assert not call_given(softcap=0.5).scores(0, [0]).agree
+    assert not call_given(position_bias=torch.arange(3.0).expand(1, 1, 3, 3)).scores(0, [0]).agree
 
 
 def test_a_query_that_sees_nothing_does_not_count() -> None:
     mask = torch.zeros(2, 1, 3, 3)
     mask[1, :, 2] = HIDDEN
-    scores = made(mask=mask).scores(1, range(4))
+    scores = call_given(mask=mask).scores(1, range(4))
     assert not scores.visible[2].any()
     assert scores.agree
 
@@ -162,7 +185,7 @@ def test_looking_leaves_mode_and_attention_function_alone() -> None:
     before = network.config._attn_implementation
     network.train()
     try:
-        first, second = (calls("bert")[Place("encoder", 2)].weights for _ in range(2))
+        first, second = (calls("bert")["encoder", 2].weights for _ in range(2))
         assert all(module.training for module in network.modules())
     finally:
         network.eval()

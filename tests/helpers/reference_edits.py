@@ -5,7 +5,7 @@ texts, causality and the window, not by masks.
 """
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -57,21 +57,13 @@ class Reference:
         stack = spot[0]
         queries = self.target if self.target and stack != "encoder" else self.source
         keys = self.target if self.target and stack == "decoder" else self.source
-        real = self.real_target if self.target and stack == "decoder" else self.real_source
         for text in range(weights.shape[0]):
+            visible = sees(self, spot, text, weights.shape[1:], window)
             for query in range(weights.shape[1]):
                 if self.how == "zero":
                     new[text, query] = 0
                 elif self.how == "uniform":
-                    seen = [
-                        key
-                        for key in range(weights.shape[2])
-                        if real[text][key]
-                        and (stack != "decoder" or key <= query)
-                        and (window is None or query - key < window)
-                    ]
-                    new[text, query] = 0
-                    new[text, query, seen] = 1 / max(len(seen), 1)
+                    new[text, query] = visible[query] / visible[query].sum().clamp(min=1)
                 else:
                     total = new[text, query].sum()
                     for key in range(weights.shape[2]):
@@ -81,6 +73,19 @@ class Reference:
                     if self.renormalise and new[text, query].sum() > 0:
                         new[text, query] *= total / new[text, query].sum()
         return new
+
+
+def sees(known: Reference, spot: Spot, text: int, shape: Sequence[int], window: int | None) -> Tensor:
+    """(query, key) 1 where a query of a text may see the key: told by lengths, direction and window."""
+    stack = spot[0]
+    real = known.real_target if known.target and stack == "decoder" else known.real_source
+    found = torch.zeros(*shape)
+    for query in range(shape[0]):
+        for key in range(shape[1]):
+            ahead = stack == "decoder" and key > query
+            far = window is not None and query - key >= window
+            found[query, key] = float(real[text][key] and not ahead and not far)
+    return found
 
 
 @contextmanager

@@ -1,272 +1,288 @@
-"""The kernels' road against the model's own, end to end: compiled for a CPU, and those of a GPU interpreted."""
+"""The kernels against the model's own function, end to end: compiled for a CPU, and those of a GPU interpreted."""
 
 import gc
-import weakref
-from dataclasses import dataclass
+import re
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from copy import deepcopy
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from tests.helpers.odd_models import diffllama, odd_model
 from tests.helpers.tiny import tinier, tiny
-from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
+from tests.seams import ANSWERED_AT_ONCE, KernelsNotUsedError, kernels_as, layers_of, reduced
+from torch import Tensor, nn
+from transformers import BertModel
 from transformers.models.bert import modeling_bert
 
-from headscope.capture import kernels, observe, survey
-from headscope.capture.call import AttentionInputs
-from headscope.capture.follow import replacing
-from headscope.capture.kernels.batch import FusedStack, WholeBatch
-from headscope.capture.projection import Carrier
-from headscope.errors import CaptureError
-from headscope.measures import MEASURES
-from headscope.measures.reductions import near_diagonals
-from headscope.models import Model
-from headscope.models.stacks import Place
-from headscope.run.kernels import _out_of_reach, kernels_note
-from headscope.run.measured import Measures
-from headscope.run.watch import USED, Watch
-from headscope.run.weighing import choose_weighing
-from headscope.text.encode import EncodedInput
-from headscope.text.items import TextPair
+import headscope as hs
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:.*encountered in.*:RuntimeWarning"
 )  # numpy, of minus infinity
 
-PAIRS = [
-    TextPair("The cat sat, the cat was red.", "A dog, the cat."),
-    TextPair("A dog!", "It."),
-]
+PAIRS = [("A dog!", "It."), ("The cat sat, the cat was red.", "A dog, the cat.")]
+LENGTH = 37
+"""Of texts, so that tensors of them are known by their shapes."""
 
 
-@pytest.fixture(params=["cpu", pytest.param("gpu", marks=pytest.mark.slow)])
-def road(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+@pytest.fixture(params=["numba", pytest.param("triton", marks=pytest.mark.slow)])
+def kind(request: pytest.FixtureRequest) -> Iterator[str]:
     """Kernels for a CPU, or those for a GPU, which are interpreted on a CPU."""
-    if request.param == "gpu":
+    if request.param == "triton":
         pytest.importorskip("triton")
-        from headscope.capture.kernels.gpu import TritonStack
-
-        monkeypatch.setattr("headscope.capture.kernels.stack_for", lambda device: TritonStack)
-    return str(request.param)
+    with kernels_as(request.param):
+        yield str(request.param)
 
 
-@dataclass(frozen=True)
-class Encoded:
-    """A text as a run reads it."""
-
-    encoded: EncodedInput
+def analyzed(model: hs.Model, **options: Any) -> hs.Atlas:
+    return hs.analyze(model, PAIRS, **{"max_length": 48, "sentences": 0, **options})
 
 
-CAP = 2e3
-"""So much that the scores of a tiny model do not come near it."""
-KINDS = [MEASURES.get(name) for name in MEASURES.names()]
+def note(model: hs.Model, **options: Any) -> str:
+    """What the atlas says of kernels."""
+    return str(analyzed(model, measures=["entropy"], **options).provenance["options"]["kernels"])
 
 
-def counted(model: Model, *, kernels: bool) -> Measures:
-    capture = survey(model)
-    weighing = choose_weighing(capture, KINDS, None)
-    states = Measures.of(capture, weighing.kinds, weigh=weighing.weigh)
-    watch = Watch(capture, carrier=weighing.carrier)
-    watch.kernels = kernels_note(watch, wanted=kernels, faithful=False)
-    assert watch.by_kernels == kernels, watch.kernels
-    encoder = watch.encoder(48)
-    states.update(watch, watch.batch([encoder.encode(pair) for pair in PAIRS]))
-    return states
-
-
-@pytest.mark.parametrize("architecture", ["bert", "gpt2"])
-def test_every_measure_is_the_same_by_both_roads(architecture: str, road: str) -> None:
-    model = tinier(architecture)
-    own, fused = (counted(model, kernels=kernels).result() for kernels in (False, True))
-    assert own.keys() == fused.keys()
-    for stack, arrays in own.items():
-        assert arrays.keys() == fused[stack].keys()
-        for name, array in arrays.items():
+def assert_same(found: hs.Atlas, expected: hs.Atlas) -> None:
+    assert found.stacks == expected.stacks
+    for stack in expected.stacks:
+        assert found.stack(stack).keys() == expected.stack(stack).keys()
+        for name, array in expected.stack(stack).items():
             np.testing.assert_allclose(
-                fused[stack][name].values, array.values, atol=2e-5, rtol=1e-4, err_msg=f"{stack} {name}"
+                found.stack(stack)[name].values, array.values, atol=2e-5, rtol=1e-4, err_msg=f"{stack} {name}"
             )
 
 
-@pytest.mark.parametrize("architecture", ["bert", "t5"])
-def test_what_is_derived_beforehand_changes_nothing(
-    architecture: str, road: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("architecture", ["bert", "gpt2"])
+def test_every_measure_is_the_same_by_kernels_and_by_the_models_own_function(
+    architecture: str, kind: str
 ) -> None:
-    # No accelerator here: the batch is made as for one, and looked at before it would be copied there.
-    pytest.importorskip("triton")
-    capture = survey(tinier(architecture))
-    weighing = choose_weighing(capture, KINDS, None)
-    states = Measures.of(capture, weighing.kinds, weigh=weighing.weigh)
-    watch = Watch(capture, derives=states.derives(), carrier=weighing.carrier)
-    watch.kernels = USED
-    encoder = watch.encoder(48)
-    texts = [Encoded(encoder.encode(pair)) for pair in PAIRS]
-    with monkeypatch.context() as away:
-        away.setattr(Model, "device", torch.device("meta"))
-        ready = watch.ready(texts).held
-    expected = {*kernels.stack_for(torch.device("meta")).derives, *states.derives()}
-    for tokens in (ready.source, ready.target):
-        assert tokens is None or set(tokens._derived) == expected
-    plain, known = states.empty(), states.empty()
-    plain.update(watch, watch.batch([text.encoded for text in texts]))
-    known.update(watch, ready.to(torch.device("cpu")))
-    for stack, arrays in plain.result().items():
-        for name, array in arrays.items():
-            np.testing.assert_array_equal(known.result()[stack][name].values, array.values, err_msg=name)
+    model = tinier(architecture)
+    found = analyzed(model)
+    assert found.provenance["options"]["kernels"] == "used"
+    assert_same(found, analyzed(model, kernels=False))
 
 
-def test_a_kernel_that_differs_is_not_used_and_the_layer_is_named(
-    road: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    watch = Watch(survey(tinier("bert")))
-    fuse = Watch.fuse
-
-    def wrong(self: Watch, *given: object) -> object:
-        batch = fuse(self, *given)
-        if batch.layer == 1:
-            batch.reduce(near_diagonals).mul_(1.1)
-        return batch
-
-    monkeypatch.setattr(Watch, "fuse", wrong)
-    note = kernels_note(watch, wanted=True, faithful=False)
-    assert note.startswith("not used: near_diagonals of layer 1 of the encoder differs by")
+def test_tables_that_are_made_with_the_batch_change_nothing(kind: str) -> None:
+    """As they are for an accelerator, while it is at work; of texts that are read and of those that are written."""
+    model = tinier("t5")
+    options: dict[str, Any] = {"limit": 1} if kind == "triton" else {}  # interpreted, it takes its time
+    plain = analyzed(model, **options)
+    with kernels_as(kind, tables_beforehand=True):  # type: ignore[arg-type]
+        known = analyzed(model, **options)
+    assert known.provenance["options"]["kernels"] == "used"
+    for stack in plain.stacks:
+        for name, array in plain.stack(stack).items():
+            np.testing.assert_array_equal(known.stack(stack)[name].values, array.values, err_msg=name)
 
 
-def test_a_cap_that_nobody_tells_of_shows_where_scores_are_large(
-    road: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(modeling_bert, "eager_attention_forward", _capped)
-    note = kernels_note(Watch(survey(tinier("bert"))), wanted=True, faithful=False)
-    assert note.startswith("not used: sharper output of layer 0 of the encoder differs by")
+def test_rows_may_be_summed_up_a_layer_at_a_time(kind: str) -> None:
+    """As they are of long texts, whose rows of all layers would take gigabytes."""
+    model = tinier("bert")
+    with kernels_as(kind, keep_rows=False):  # type: ignore[arg-type]
+        found = analyzed(model)
+    own = analyzed(model, kernels=False)
+    for name in ("example_map", "example_map_moved", "explained_weight"):
+        mine, theirs = found[name].values, own[name].values
+        assert np.isfinite(theirs).any()
+        np.testing.assert_allclose(mine, theirs, atol=2e-5, rtol=1e-4, err_msg=name)
 
 
-def _capped(module, query, key, value, mask, **options):
-    scores = CAP * torch.tanh(query @ key.mT * options["scaling"] / CAP)
-    weights = (scores if mask is None else scores + mask).softmax(-1)
+# Where they are not used, and what the atlas says
+
+
+Attend = Callable[..., tuple[Tensor, Tensor]]
+
+
+@contextmanager
+def computing(attend: Attend) -> Iterator[None]:
+    """Inside, `attend` is BERT's own attention function."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(modeling_bert, "eager_attention_forward", attend)
+        yield
+
+
+def softmax(scores: Tensor, mask: Any) -> Tensor:
+    """(text, head, query, key) weights as those of BERT."""
+    return (scores if mask is None else scores + mask).softmax(-1)
+
+
+def other_weights(module: Any, query: Tensor, key: Tensor, value: Tensor, mask: Any, **options: Any) -> Any:
+    """As BERT, but the second layer says that its heads look elsewhere."""
+    weights = softmax(query @ key.mT * options["scaling"], mask)
+    said = weights.flip(1) if module.layer_idx == 1 else weights
+    return (weights @ value).transpose(1, 2), said
+
+
+def capped(module: Any, query: Tensor, key: Tensor, value: Tensor, mask: Any, **options: Any) -> Any:
+    """As BERT, but for a cap that the scores of a tiny model do not come near."""
+    weights = softmax(2e3 * torch.tanh(query @ key.mT * options["scaling"] / 2e3), mask)
     return (weights @ value).transpose(1, 2), weights
 
 
-def test_an_option_that_kernels_do_not_know_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    own = observe._attend
-    monkeypatch.setitem(
-        ALL_ATTENTION_FUNCTIONS,
-        observe.NAME,
-        lambda *given, **options: own(*given, **options, turned=0.5, held=None),
-    )
-    note = kernels_note(Watch(survey(tinier("bert"))), wanted=True, faithful=False)
-    assert note == "not used: layer 0 of the encoder is given turned, which kernels do not know"
+def another_output(module: Any, query: Tensor, key: Tensor, value: Tensor, mask: Any, **options: Any) -> Any:
+    """As BERT, but the second layer gives a little more, too little for the last states to show it."""
+    weights = softmax(query @ key.mT * options["scaling"], mask)
+    return (weights @ value).transpose(1, 2) * (1.0005 if module.layer_idx == 1 else 1), weights
 
 
-def test_a_kernel_that_does_not_run_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(self: Watch, *given: object) -> object:
-        raise RuntimeError("out of resource: shared memory\nmore")
+@pytest.mark.parametrize(
+    ("attend", "says"),
+    [
+        (other_weights, r"not used: .* of layer 1 of the encoder differs by"),
+        (capped, r"not used: sharper output of layer 0 of the encoder differs by"),
+        (another_output, r"not used: .*output of layer 1 of the encoder differs by"),
+    ],
+)
+def test_kernels_that_differ_from_the_model_are_not_used_and_the_layer_is_named(
+    attend: Attend, says: str, kind: str
+) -> None:
+    model = hs.wrap(deepcopy(tinier("bert").network), tinier("bert").tokenizer)
+    for layer, block in enumerate(model.network.encoder.layer):
+        block.attention.self.layer_idx = layer
+    with computing(attend):
+        assert re.match(says, note(model, weigh="looked"))
 
-    monkeypatch.setattr(Watch, "fuse", broken)
-    note = kernels_note(Watch(survey(tiny("bert"))), wanted=True, faithful=False)
-    assert note == "not used: the kernel does not run here (RuntimeError: out of resource: shared memory)"
+
+def test_an_option_that_kernels_do_not_know_is_named() -> None:
+    model = hs.wrap(deepcopy(tiny("bert").network), tiny("bert").tokenizer)
+
+    def turn(module: object, given: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        return given, {**named, "turned": 0.5, "held": None}
+
+    model.network.encoder.layer[0].attention.self.register_forward_pre_hook(turn, with_kwargs=True)
+    assert note(model) == "not used: layer 0 of the encoder is given turned, which kernels do not know"
+
+
+def test_a_kernel_that_does_not_run_is_not_used() -> None:
+    with kernels_as(fails=RuntimeError("out of resource: shared memory\nmore")):
+        said = note(tiny("bert"))
+    assert said == "not used: the kernel does not run here (RuntimeError: out of resource: shared memory)"
 
 
 def test_why_kernels_are_not_used() -> None:
-    watch = Watch(survey(tiny("bert")))
-    assert kernels_note(watch, wanted=False, faithful=False) == "not used: switched off (--no-kernels)"
-    assert "published forms" in kernels_note(watch, wanted=True, faithful=True)
-    looked_at = Watch(survey(tiny("mpnet")))
-    assert "out of the hook's reach" in kernels_note(looked_at, wanted=True, faithful=False)
+    assert note(tiny("bert")) == "used"
+    assert note(tiny("bert"), kernels=False) == "not used: switched off (--no-kernels)"
+    assert "published forms" in note(tiny("bert"), faithful=True)
+    assert "out of the hook's reach" in note(tiny("mpnet"))
+    assert "out of the hook's reach" in note(odd_model("by exponentials"))
+    assert "attention more than once" in note(diffllama())
+    with hs.edit(tiny("bert"), "1.1"):
+        assert note(tiny("bert")) == "not used: the model is edited"
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float64])
+def test_on_a_cpu_they_are_for_single_precision(dtype: torch.dtype) -> None:
+    model = hs.wrap(deepcopy(tiny("bert").network).to(dtype), tiny("bert").tokenizer)
+    assert note(model) == f"not used: the model runs in {str(dtype).removeprefix('torch.')} on cpu"
 
 
 @pytest.mark.parametrize(
     ("device", "dtype", "why"),
     [
-        ("cpu", torch.bfloat16, "the model runs in bfloat16 on cpu"),
         ("cuda", torch.float64, "the model runs in float64 on cuda"),
+        ("cuda", torch.float32, "Triton is not installed (pip install triton)"),
         ("mps", torch.float32, "the model runs on mps"),
     ],
 )
-def test_where_kernels_do_not_reach(device: str, dtype: torch.dtype, why: str) -> None:
-    assert _out_of_reach(torch.device(device), dtype) == why
+def test_where_kernels_do_not_reach(
+    device: str, dtype: torch.dtype, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Devices that this machine does not have: nothing runs, it is only asked for."""
+    model = hs.wrap(deepcopy(tiny("bert").network).to(dtype), tiny("bert").tokenizer)
+    reduced(model, ["A dog!"], ANSWERED_AT_ONCE)  # after which it is known
+    monkeypatch.setitem(sys.modules, "triton", None)
+    monkeypatch.setattr(hs.Model, "device", torch.device(device))
+    with pytest.raises(KernelsNotUsedError) as raised:
+        reduced(model, ["A dog!"], [], backend="kernels")
+    assert str(raised.value) == f"not used: {why}"
 
 
-@pytest.mark.parametrize(
-    ("package", "why"), [("triton", "Triton is not installed (pip install triton)"), ("another", None)]
-)
-def test_a_gpu_needs_triton(package: str, why: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without it the model's own function computes attention, and the note says why."""
-    missing = {package: None}
-    monkeypatch.setattr("headscope.run.kernels.find_spec", lambda name: missing.get(name, object()))
-    assert _out_of_reach(torch.device("cuda"), torch.bfloat16) == why
+# What is held
 
 
-def test_a_nan_is_told_of_when_the_batches_are_through(monkeypatch: pytest.MonkeyPatch) -> None:
-    watch = Watch(survey(tiny("bert")))
-    watch.kernels = USED
-    whole = FusedStack.whole
-
-    def broken(self: FusedStack) -> WholeBatch:
-        batch = whole(self)
-        sums = batch.left.sums(0)
-        sums.entropies[:, self.grid.heads + 1] = np.nan
-        monkeypatch.setattr(type(batch.left), "sums", lambda left, way: sums)
-        return batch
-
-    monkeypatch.setattr(FusedStack, "whole", broken)
-    encoder = watch.encoder(16)
-    batch = watch.batch([encoder.encode(PAIRS[1])])
-    seen: list[str] = []
-    with (
-        pytest.raises(CaptureError, match=r"the attention of layer 1 holds nan \(head 1\)"),
-        watch.running(),
-    ):
-        watch.run_reduced(batch, lambda stack, attention: seen.append(stack), layers=False)
-    assert seen == ["encoder"]
+def texts_of_length(count: int) -> list[tuple[str, None]]:
+    """Texts of LENGTH tokens, special ones counted."""
+    return [(" ".join(["the cat saw a dog"] * 7), None)] * count
 
 
-def test_rows_may_be_summed_up_a_layer_at_a_time(road: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As they are of long texts, whose rows of all layers would take gigabytes."""
-    monkeypatch.setattr("headscope.capture.kernels.cpu.KEPT", 0)
-    if road == "gpu":
-        monkeypatch.setattr("headscope.capture.kernels.gpu._SUMMED_BYTES", 0)
-    model = tinier("bert")
-    own, fused = (counted(model, kernels=kernels).result() for kernels in (False, True))
-    for name in ("example_map", "example_map_moved", "explained_weight"):
-        mine, theirs = (found["encoder"][name].values for found in (fused, own))
-        assert np.isfinite(theirs).any()
-        np.testing.assert_allclose(mine, theirs, atol=2e-5, rtol=1e-4, err_msg=name)
+def tensors_of_texts() -> list[tuple[int, ...]]:
+    """The shapes of all tensors there are that have to do with those texts, garbage too."""
+    shapes = []
+    for thing in gc.get_objects():
+        if type(thing) in (Tensor, nn.Parameter) and LENGTH in thing.shape:
+            shapes.append(tuple(thing.shape))
+    return shapes
 
 
-def test_what_a_batch_leaves_is_let_go_of_without_a_look_for_cycles(road: str) -> None:
-    """On a GPU it would else stay beside that of the next batches, gigabytes of it."""
-    model = tinier("bert")
-    capture = survey(model)
-    watch = Watch(capture, carrier=Carrier(capture))
-    watch.kernels = USED
-    encoder, states = watch.encoder(48), Measures.of(capture, KINDS, weigh="both")
+@contextmanager
+def without_looking_for_cycles() -> Iterator[None]:
     gc.collect()
     gc.disable()
     try:
-        left = []
-        with watch.running():
-            for _ in range(2):
-                batch = watch.batch([encoder.encode(pair) for pair in PAIRS])
-                left.append(weakref.ref(batch.source))
-                states.update(watch, batch)
-            del batch
-        assert [reference() for reference in left] == [None, None]
+        yield
     finally:
         gc.enable()
 
 
-def test_a_layer_that_has_passed_leaves_no_queries_keys_and_values(road: str) -> None:
-    """They are as large as what a layer gives, and a GPU would hold them until the last layer."""
-    watch = Watch(survey(tinier("bert")))
-    watch.kernels = USED
-    encoder = watch.encoder(48)
-    batch = watch.batch([encoder.encode(pair) for pair in PAIRS])
-    stack = watch.fused_stack("encoder", batch)
-    left: list[weakref.ref[torch.Tensor]] = []
+@pytest.fixture(params=["numba", pytest.param("triton", marks=pytest.mark.slow), "none"])
+def observe(request: pytest.FixtureRequest) -> Iterator[Callable[..., hs.Atlas]]:
+    """`hs.analyze` of so many texts of LENGTH tokens, one at a time: by either kernels, or without."""
+    if request.param == "triton":
+        pytest.importorskip("triton")
 
-    def attend(place: Place, inputs: AttentionInputs, forward: object) -> torch.Tensor:
-        left.extend(weakref.ref(each) for each in (inputs.query, inputs.key, inputs.value))
-        return stack.attend(place.layer, inputs).output
+    def run(model: hs.Model, texts: int, **options: Any) -> hs.Atlas:
+        options |= {"max_length": LENGTH, "batch_size": 1, "sentences": 0, "kernels": request.param != "none"}
+        atlas = hs.analyze(model, texts_of_length(texts), **options)
+        assert (atlas.provenance["options"]["kernels"] == "used") == options["kernels"]
+        return atlas
 
-    with torch.inference_mode(), replacing(watch.capture, attend) as run:
-        run(batch.inputs)
-    assert len(left) == 3 * stack.grid.layers
-    assert [reference() for reference in left[:-3]] == [None] * (len(left) - 3)
+    with kernels_as("triton" if request.param == "triton" else "numba"):
+        yield run
+
+
+def test_what_a_batch_leaves_is_let_go_of_without_a_look_for_cycles(observe: Callable[..., hs.Atlas]) -> None:
+    """On a GPU it would else stay beside that of the next batches, gigabytes of it."""
+    model = tinier("bert")
+    reduced(model, PAIRS, ANSWERED_AT_ONCE)  # after which the model is known
+    with without_looking_for_cycles():
+        before = len(tensors_of_texts())
+        assert observe(model, 2).provenance["tokens"] == 2 * LENGTH
+        assert tensors_of_texts()[before:] == []
+
+
+def test_a_layer_that_has_passed_leaves_nothing(observe: Callable[..., hs.Atlas]) -> None:
+    """Queries, keys, values and the residual stream are as large as what a layer gives: no sum needs them."""
+    config = deepcopy(tinier("bert").network.config)
+    config.num_hidden_layers = 4
+    network = BertModel(config).eval()
+    model = hs.wrap(network, tinier("bert").tokenizer)
+    reduced(model, PAIRS, ANSWERED_AT_ONCE)
+    counts: list[int] = []
+    for layer in network.encoder.layer:
+        layer.attention.register_forward_pre_hook(lambda *_: counts.append(len(tensors_of_texts())))
+    with without_looking_for_cycles():
+        observe(model, 1, measures=["entropy", "role_attention", "named_patterns", "loudness"])
+    # The first layers make room for all; the passes before are of texts by which kernels are proved.
+    assert counts[-2] == counts[-1]
+
+
+def test_the_residual_stream_is_let_go_of_with_its_layer() -> None:
+    """What holds it while a layer attends holds none when the next batch begins."""
+    model = hs.wrap(deepcopy(tiny("llama").network), tiny("llama").tokenizer)
+    text = "the cat saw a dog " * 7
+    length = layers_of(model, [text], weighting="value")["decoder"][0].shape[-1]
+    counts: list[int] = []
+
+    def count(*_: object) -> None:
+        states = [one for one in gc.get_objects() if type(one) is Tensor and one.shape[1:] == (length, 32)]
+        counts.append(len(states))
+
+    model.core.register_forward_pre_hook(count)
+    with without_looking_for_cycles():
+        hs.analyze(model, [(text, None)] * 3, max_length=60, measures=["entropy"], batch_size=1, sentences=0)
+    assert counts[-3:] == [0, 0, 0]

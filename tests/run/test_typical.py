@@ -2,6 +2,7 @@
 
 import random
 import re
+from copy import deepcopy
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,11 @@ import numpy as np
 import pytest
 import torch
 from tests.helpers.tiny import BUILDERS, tiny
+from tests.seams import layers_of
 
 import headscope as hs
 from headscope.atlas import Atlas, Typical
 from headscope.errors import OptionError
-from headscope.models import Model
-from headscope.pages.seen import observe
 from headscope.run.typical import foremost, likeness
 from headscope.types import HeadId
 
@@ -59,7 +59,7 @@ def assert_same(left: Atlas, right: Atlas) -> None:
 # Against transformers and loops
 
 
-def eager(model: Model, sentence: str) -> tuple[list[str], list[tuple[int, int]], Array]:
+def eager(model: hs.Model, sentence: str) -> tuple[list[str], list[tuple[int, int]], Array]:
     """Tokens, the characters of each, and (layer, head, query, key) maps, by transformers alone."""
     before = model.network.config._attn_implementation
     model.network.set_attn_implementation("eager")
@@ -296,22 +296,20 @@ def test_a_text_of_nothing_is_left_out() -> None:
     assert any(one.words[1:3] == ("The", "cat") for one in atlas.typical("0.0"))
 
 
-def test_running_out_of_memory_leaves_no_trace(monkeypatch: pytest.MonkeyPatch) -> None:
-    from headscope.run import typical
+def test_running_out_of_memory_leaves_no_trace() -> None:
+    model = hs.wrap(deepcopy(tiny("bert").network), tiny("bert").tokenizer)
+    options: dict[str, Any] = {"max_length": 48, "measures": ["entropy"], "kernels": False}
+    whole = hs.analyze(model, DOCUMENTS, batch_size=4, **options)
+    sizes: list[int] = []
 
-    whole = hs.analyze(tiny("bert"), DOCUMENTS, max_length=48, measures=["entropy"], batch_size=4)
-    calls, profile_of = 0, typical.profile_of
-
-    def failing(*arguments: Any) -> Array:
-        nonlocal calls
-        calls += 1
-        if calls == 2:
+    def fail(module: object, given: tuple[torch.Tensor, ...]) -> None:
+        sizes.append(len(given[0]))
+        if sizes[-1] > 2:
             raise torch.OutOfMemoryError("out of memory")
-        return profile_of(*arguments)
 
-    monkeypatch.setattr(typical, "profile_of", failing)
-    assert_same(hs.analyze(tiny("bert"), DOCUMENTS, max_length=48, measures=["entropy"], batch_size=4), whole)
-    assert calls > 6
+    model.network.encoder.layer[2].register_forward_pre_hook(fail)
+    assert_same(hs.analyze(model, DOCUMENTS, batch_size=4, **options), whole)
+    assert {2, 4} <= set(sizes)
 
 
 def test_what_differs_by_rounding_only_stands_in_reading_order() -> None:
@@ -321,31 +319,18 @@ def test_what_differs_by_rounding_only_stands_in_reading_order() -> None:
 
 def test_what_is_moved_in_a_typical_sentence_is_that_of_the_text_alone() -> None:
     text = "The cat's dogs sat on it."
-    atlas = hs.analyze(tiny("bert"), [text], max_length=48, measures=["entropy"])
-    moved = observe(tiny("bert"), text, weigh="moved")
-    word = word_of_each(moved.source.word)
+    model = tiny("bert")
+    atlas = hs.analyze(model, [text], max_length=48, measures=["entropy"])
+    (maps,) = layers_of(model, [text], weighting="value")["encoder"]
+    offsets = eager(model, text)[1]
+    groups = slow_words(text, offsets)
+    assert len(groups) < len(offsets), "a word of several pieces"
     for place in heads_of(atlas):
-        layer, head = place.layer, place.head
         (sentence,) = atlas.typical(place)
         assert sentence.takes_from is not None
         assert sentence.moved is not None
-        pieces = moved.layer("encoder", layer)[head]
-        between = np.array(
-            [
-                [
-                    pieces[np.ix_(word == asks, word == target)].sum(1).mean()
-                    for target in range(word.max() + 1)
-                ]
-                for asks in range(word.max() + 1)
-            ]
-        )
+        between = np.array(slow_shares(groups, maps[place.layer, place.head].numpy()))
         np.testing.assert_allclose(sentence.moved, between.max(1), atol=6e-4)  # kept to three decimals
         assert sentence.takes_from == tuple(between.argmax(1).tolist())
-    alone = hs.analyze(tiny("bert"), [text], max_length=48, measures=["entropy"], weigh="looked")
+    alone = hs.analyze(model, [text], max_length=48, measures=["entropy"], weigh="looked")
     assert alone.typical("0.0")[0].by_moved is None
-
-
-def word_of_each(words: list[int]) -> Array:
-    """(piece,) the word of each, special tokens (-1) as words of their own, counted from the left."""
-    starts = [number == 0 or word < 0 or word != words[number - 1] for number, word in enumerate(words)]
-    return np.cumsum(starts) - 1

@@ -8,7 +8,6 @@ import torch
 from tests.helpers.tiny import tiny
 
 import headscope as hs
-from headscope.batches import Carried
 from headscope.errors import OptionError
 
 TEXTS = [
@@ -63,31 +62,37 @@ def test_grouped_heads_and_three_stacks() -> None:
         assert np.isfinite(t5[f"{stack}/entropy_moved"].values).all()
 
 
-def test_lengths_dealt_out_to_other_keys_bring_back_what_is_looked_at(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """The control: with the lengths of a text shuffled over its keys, moved shares lose what set them apart."""
-    model = hs.load("demo")
-    articles = hs.sample_path("articles").read_text(encoding="utf-8").split("\n\n")[:2]
-    options: dict[str, Any] = {"measures": ["role_attention"], "limit": 8, "max_length": 64, "sentences": 0}
-    real = hs.analyze(model, articles, **options)
-    fetched = Carried.fetched.func
-    draw = torch.Generator().manual_seed(0)
-
-    def shuffled(self: Carried) -> torch.Tensor:
-        lengths = fetched(self)
-        return lengths[..., torch.randperm(lengths.shape[-1], generator=draw)]
-
-    monkeypatch.setattr(Carried, "fetched", property(shuffled))
-    control = hs.analyze(model, articles, **options)
-    place = {"query_role": "all", "role": "period"}
-
-    def gap(atlas: hs.Atlas) -> float:
-        apart = atlas["role_attention_moved"].sel(place) - atlas["role_attention"].sel(place)
-        return float(apart.mean())
-
-    assert gap(real) < -0.01
-    assert abs(gap(control)) < 0.3 * abs(gap(real))
+@pytest.mark.parametrize("kernels", [True, False])
+def test_shares_of_what_is_moved_against_parameters_and_loops(kernels: bool) -> None:
+    """Each weight times the length of what the head fetches there, by BERT's own parameters; rows add up to 1."""
+    model = tiny("bert")
+    period = model.tokenizer.convert_tokens_to_ids(".")
+    found = hs.analyze(model, [(text, None) for text in TEXTS], weigh="moved", kernels=kernels, **OPTIONS)
+    before = model.network.config._attn_implementation
+    model.network.set_attn_implementation("eager")
+    expected = []
+    for text in TEXTS:
+        inputs = model.tokenizer(text, return_tensors="pt")
+        with torch.no_grad():
+            output = model.network(**inputs, output_attentions=True, output_hidden_states=True)
+        keys = (inputs["input_ids"][0] == period).tolist()
+        shares = np.zeros((3, 4))
+        for layer, block in enumerate(model.network.encoder.layer):
+            value = block.attention.self.value(output.hidden_states[layer][0]).detach()
+            for head in range(4):
+                own = slice(8 * head, 8 * head + 8)
+                fetched = value[:, own] @ block.attention.output.dense.weight[:, own].T.detach()
+                lengths = [float(vector.norm()) for vector in fetched]
+                for row in output.attentions[layer][0, head].tolist():
+                    moved = [weight * length for weight, length in zip(row, lengths, strict=True)]
+                    there = sum(share for share, is_period in zip(moved, keys, strict=True) if is_period)
+                    shares[layer, head] += there / sum(moved) / len(lengths)
+        expected.append(shares)
+    model.network.set_attn_implementation(before)
+    ours = found["role_attention_moved"].sel(query_role="all", role="period").values
+    np.testing.assert_allclose(ours, np.mean(expected, 0), atol=1e-5)
+    looked = hs.analyze(model, [(text, None) for text in TEXTS], weigh="looked", **OPTIONS)
+    assert np.abs(ours - looked["role_attention"].sel(query_role="all", role="period").values).max() > 0.01
 
 
 def test_a_model_that_shows_no_values_is_looked_at_with_a_note() -> None:

@@ -1,77 +1,29 @@
 """Attention on a CPU with its sums in one pass, against attention in float64 and reductions in plain torch."""
 
-from dataclasses import dataclass, replace
+from typing import Literal
 
 import pytest
 import torch
-from tests.helpers.attention import random_texts, token_batch
-from tests.helpers.exact import exact_weights
-from torch import Tensor, nn
-
-from headscope.batches import AttentionBatch, Carried, ChosenRows, TokenBatch
-from headscope.capture.call import AttentionInputs
-from headscope.capture.kernels import cpu
-from headscope.capture.kernels.batch import NOTHING, Asked, Root
-from headscope.errors import CaptureError
-from headscope.measures.loudness import given_sums
-from headscope.measures.reductions import (
-    class_mass,
-    mean_entropy,
-    near_diagonals,
-    pattern_sums,
-    window_sums,
+from tests.helpers.calls import Case
+from tests.helpers.exact import MadeCall
+from tests.seams import (
+    ANSWERED_AT_ONCE,
+    OUTPUT_NORMS,
+    WITHIN_TEXT,
+    Reduction,
+    Rows,
+    kernels_as,
+    maps,
+    reduced,
 )
-from headscope.types import HeadGrid
+from torch import Tensor
 
-LEAST = torch.finfo(torch.float32).min
-WITHIN = [near_diagonals, window_sums, pattern_sums]
+WAYS: tuple[Literal["attention", "value"], ...] = ("attention", "value")
 
 
-@dataclass(frozen=True)
-class Case:
-    lengths: tuple[int, ...] = (23, 9, 140)
-    keys: tuple[int, ...] = ()
-    """Lengths of other texts that are looked at."""
-    heads: int = 4
-    groups: int = 4
-    causal: bool = False
-    window: int | None = None
-    masked: bool = True
-    bias: bool = False
-    cap: float | None = None
-    sink: bool = False
-    scaling: float | None = None
-    sharp: float = 2.0
-
-    @property
-    def grid(self) -> HeadGrid:
-        return HeadGrid("decoder" if self.causal else "encoder", 3, self.heads, causal=self.causal)
-
-    def sides(self) -> tuple[TokenBatch, TokenBatch]:
-        queries = token_batch(random_texts(self.grid, list(self.lengths)))
-        return queries, token_batch(
-            random_texts(self.grid, list(self.keys), seed=1)
-        ) if self.keys else queries
-
-    def inputs(self, queries: TokenBatch, keys: TokenBatch) -> AttentionInputs:
-        torch.manual_seed(0)
-        (texts, asking), seen, width = queries.ids.shape, keys.ids.shape[1], 8
-        visible = keys.is_token[:, None, None, :].expand(texts, 1, asking, seen)
-        offset = torch.arange(seen) - torch.arange(asking)[:, None]
-        if self.causal:
-            visible = visible & (offset <= 0)
-        if self.window:
-            visible = visible & (offset > -self.window)
-        module = nn.Module()
-        if self.sink:
-            module.sinks = nn.Parameter(torch.randn(self.heads))
-        query, key, value = (
-            torch.randn(texts, count, heads, width).transpose(1, 2)
-            for count, heads in ((asking, self.heads), (seen, self.groups), (seen, self.groups))
-        )
-        mask = torch.zeros(visible.shape).masked_fill(~visible, LEAST) if self.masked else None
-        bias = torch.randn(1, self.heads, asking, seen) if self.bias else None
-        return AttentionInputs(module, self.sharp * query, key, value, mask, bias, self.scaling, self.cap)
+def at_once(case: Case) -> list[Reduction]:
+    """What kernels answer by themselves."""
+    return [read for read in ANSWERED_AT_ONCE if not (case.keys and read in WITHIN_TEXT)]
 
 
 CASES = {
@@ -80,6 +32,10 @@ CASES = {
     "no mask": Case(lengths=(30, 30), masked=False),
     "causal": Case(causal=True),
     "sliding": Case(causal=True, window=7),
+    "a window both ways": Case(window=7),
+    "one more key hidden": Case(hidden=4),
+    "a bias in the mask": Case(soft=True),
+    "a bias in a causal mask": Case(soft=True, causal=True),
     "grouped": Case(heads=6, groups=2),
     "bias": Case(bias=True),
     "soft cap": Case(cap=2.0, scaling=0.7),
@@ -93,129 +49,83 @@ CASES = {
 every_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 
 
-def in_float64(case: Case, inputs: AttentionInputs, root: Tensor, stream: Tensor) -> AttentionBatch:
-    weights = exact_weights(inputs)
-    value = inputs.value.double()
-    output = weights @ value.repeat_interleave(case.heads // case.groups, 1)
-    carried = Carried(value, output.transpose(1, 2), root.double(), stream.double())
-    return AttentionBatch.observed(1, weights, *case.sides(), carried)
+def first_query(layer: object) -> Tensor:
+    """(text, head, key) a view of the maps, which a kernel may write the next layer over."""
+    return maps(layer)[:, :, 0]  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("room", [1, 3000, 1 << 20])
-@every_case
-def test_everything_is_what_float64_gives(case: Case, room: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cpu, "SCORES", room)
-    queries, keys = case.sides()
-    inputs = case.inputs(queries, keys)
-    root, stream = torch.randn(case.heads, 8, 8), torch.randn(*queries.ids.shape, 5)
-    rows = ChosenRows(torch.tensor([[0, 0]] * len(case.lengths)), None)
-    few = ChosenRows(torch.tensor([[min(case.lengths) - 1]]), torch.tensor([len(case.lengths) - 1]))
-    stack = cpu.CompiledStack(case.grid, (queries, keys), [rows, few])
-    asked = Asked(Root.of(root, torch.float32), stream)
-    calls = [stack.attend(layer, inputs, asked) for layer in range(3)]
-    call = calls[1]
-    exact = in_float64(case, inputs, root, stream)
-    found = stack.layer(1, call, None)
-    real = queries.is_token[:, :, None, None]
-    assert call.output.is_contiguous(), "some models view it, as they may their own function's"
-    torch.testing.assert_close(call.output.double() * real, exact.carried.output * real, atol=2e-5, rtol=2e-5)
-    for reduction in [class_mass, mean_entropy, *([] if case.keys else WITHIN)]:
-        for ours, theirs in ((found, exact), (found.moved, exact.moved)):
-            torch.testing.assert_close(
-                ours.reduce(reduction), theirs.reduce(reduction).double(), atol=2e-5, rtol=1e-5
+def of_all_heads(layer: object) -> Tensor:
+    """(text, 1, query, key) one that takes all heads together."""
+    return maps(layer).amax(1, keepdim=True).expand_as(maps(layer))  # type: ignore[arg-type]
+
+
+def assert_exact(case: Case, reads: list[Reduction], calls: list[MadeCall] | None = None) -> None:
+    """What kernels give is what float64 gives, weighted both ways."""
+    calls = calls or case.calls
+    for weighting in WAYS:
+        found, exact = (
+            reduced(
+                calls,
+                case.texts,
+                reads,
+                backend=backend,
+                weighting=weighting,
+                keys=case.others,
+                causal=case.causal,
             )
-    torch.testing.assert_close(found.reduce(given_sums), exact.reduce(given_sums), atol=1e-4, rtol=1e-5)
-    torch.testing.assert_close(found.attention.double(), exact.attention, atol=2e-5, rtol=1e-5)
-    whole = stack.whole()
-    heads = slice(case.heads, 2 * case.heads)
-    for chosen in (rows, few):
-        ours = whole.rows(chosen.places, chosen.texts)[:, heads]
-        torch.testing.assert_close(
-            ours.double(), exact.rows(chosen.places, chosen.texts), atol=2e-5, rtol=1e-5
+            for backend in ("kernels", "reference")
         )
-    torch.testing.assert_close(whole.reduce(class_mass)[:, heads], found.reduce(class_mass))
+        for ours, theirs in zip(found.outputs, exact.outputs, strict=True):
+            assert ours.is_contiguous(), "some models view it, as they may their own function's"
+            for text, length in enumerate(case.lengths):
+                torch.testing.assert_close(
+                    ours[text, :length].double(), theirs[text, :length], atol=2e-5, rtol=2e-5
+                )
+        ((_, values),) = found.items()
+        ((_, expected),) = exact.items()
+        for read, mine, own in zip(reads, values, expected, strict=True):
+            atol = 1e-4 if read is OUTPUT_NORMS else 2e-5
+            torch.testing.assert_close(mine.double(), own.double(), atol=atol, rtol=1e-5)
 
 
-@pytest.mark.parametrize("room", [1, 1 << 20])
-def test_maps_that_were_taken_stay_as_they_are(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cpu, "SCORES", room)
-    case = Case()
-    queries, keys = case.sides()
-    inputs = case.inputs(queries, keys)
-    other = replace(inputs, query=-inputs.query)
-    exact = exact_weights(inputs) * queries.is_token[:, None, :, None]
-    stack = cpu.CompiledStack(case.grid, (queries, keys))
-    first = stack.layer(0, stack.attend(0, inputs), None)
-    text, attention = first.map_of(2), first.attention
-    second = stack.layer(1, stack.attend(1, inputs), None)
-    stack.attend(2, other)
-    for found in (attention, second.attention):  # taken while it was the last layer, and after
-        torch.testing.assert_close(found.double(), exact, atol=2e-5, rtol=1e-5)
-    for found in (text, second.map_of(2)):
-        torch.testing.assert_close(found.double(), exact[2], atol=2e-5, rtol=1e-5)
+@pytest.mark.parametrize("scores_together", [1, 3000, 1 << 20])
+@every_case
+def test_everything_is_what_float64_gives(case: Case, scores_together: int) -> None:
+    """However many scores are worked on at once: some heads of one text, some texts, or all of them."""
+    count = len(case.lengths)
+    rows = Rows(torch.tensor([[0, 0]] * count))
+    few = Rows(torch.tensor([[min(case.lengths) - 1]]), torch.tensor([count - 1]))
+    with kernels_as(scores_together=scores_together):
+        assert_exact(case, [*at_once(case), maps, rows, few])
 
 
-def test_what_nobody_asked_for_is_computed_from_the_maps() -> None:
-    case = Case()
-    inputs = case.inputs(*case.sides())
-    root, stream = torch.randn(case.heads, 8, 8), torch.randn(*case.sides()[0].ids.shape, 5)
-    stack = cpu.CompiledStack(case.grid, case.sides())
-    call = stack.attend(1, inputs, NOTHING)
-    found = stack.layer(1, call, Carried(inputs.value, call.output, root, stream))
-    exact = in_float64(case, inputs, root, stream)
-    torch.testing.assert_close(
-        found.reduce(given_sums).double(), exact.reduce(given_sums), atol=1e-4, rtol=1e-5
-    )
-    moved = found.moved.reduce(class_mass)
-    torch.testing.assert_close(moved.double(), exact.moved.reduce(class_mass), atol=1e-5, rtol=1e-5)
+@pytest.mark.parametrize("scores_together", [1, 1 << 20])
+def test_what_was_taken_of_a_layer_stays_as_it_is(scores_together: int) -> None:
+    with kernels_as(scores_together=scores_together):
+        assert_exact(Case(), [first_query, of_all_heads, maps])
 
 
 @every_case
-def test_where_nobody_asks_for_sums_maps_are_the_same_and_sums_can_be_made_of_them(case: Case) -> None:
-    sides = case.sides()
-    inputs = case.inputs(*sides)
-    root, stream = torch.randn(case.heads, 8, 8), torch.randn(*sides[0].ids.shape, 5)
-    stacks = [cpu.CompiledStack(case.grid, sides) for _ in range(2)]
-    batches = []
-    for stack, sums in zip(stacks, (True, False), strict=True):
-        call = stack.attend(1, inputs, Asked(Root.of(root, torch.float32), stream, sums=sums))
-        batches.append(stack.layer(1, call, Carried(inputs.value, call.output, root, stream)))
-    with_sums, without = batches
-    assert stacks[1]._given is None, "what heads give is a sum"
-    assert torch.equal(without.call.output, with_sums.call.output)
-    for mine, theirs in ((without, with_sums), (without.moved, with_sums.moved)):
-        torch.testing.assert_close(mine.attention, theirs.attention, atol=1e-6, rtol=1e-5)
-        for reduction in [class_mass, mean_entropy, *([] if case.keys else WITHIN)]:
-            ours = mine.reduce(reduction).double()
-            torch.testing.assert_close(ours, theirs.reduce(reduction), atol=2e-5, rtol=1e-5)
+def test_where_nobody_asks_for_sums_maps_are_the_same(case: Case) -> None:
+    assert_exact(case, [maps])
 
 
-def test_rows_that_were_not_asked_for_beforehand_are_refused() -> None:
-    stack = cpu.CompiledStack(Case().grid, Case().sides())
-    stack.attend(0, Case().inputs(*Case().sides()))
-    with pytest.raises(CaptureError, match="let its `wanted` name them"):
-        stack.whole().rows(torch.zeros(3, 1, dtype=torch.long))
+@pytest.mark.parametrize("scores_together", [1, 1 << 20])
+def test_a_nan_is_not_lost(scores_together: int) -> None:
+    case = Case()
+    calls = case.calls
+    calls[1].query[1, 2, 3] = torch.nan
+    calls[1].key[0, 1, 4] = torch.nan
+    with kernels_as(scores_together=scores_together):
+        found = reduced(calls, case.texts, at_once(case), backend="kernels")["encoder"]
+    for values in found:
+        broken = values.flatten(3).isnan().any(-1) if values.dim() > 3 else values.isnan()
+        assert broken.nonzero().tolist() == [[0, 1, 1], [1, 1, 2]]
 
 
-@pytest.mark.parametrize("sums", [True, False], ids=["sums", "maps"])
-def test_a_nan_is_not_lost(sums: bool) -> None:
-    queries, keys = Case().sides()
-    inputs = Case().inputs(queries, keys)
-    inputs.query[1, 2, 3] = torch.nan
-    inputs.key[0, 1, 4] = torch.nan
-    stack = cpu.CompiledStack(Case().grid, (queries, keys))
-    stack.attend(0, inputs, Asked(sums=sums))
-    entropies = stack.left(0).sums(0).entropies[:, :, 0]  # of all queries
-    assert entropies.isnan().nonzero().tolist() == [[0, 1], [1, 2]]
-
-
-def test_blocks_hold_texts_or_heads_of_one() -> None:
-    for texts, groups, heads, size in ((5, 2, 6, 300), (3, 4, 4, 1 << 19), (2, 3, 3, 1 << 30)):
-        blocks = list(cpu._blocks(texts, groups, heads, size))
-        units = [unit for block in blocks for unit in range(block.units.start, block.units.stop)]
-        assert units == list(range(texts * groups))
-        for block in blocks:
-            count = block.units.stop - block.units.start
-            assert block.shape[0] * block.shape[1] == count * heads // groups
-            assert count == 1 or count * size <= cpu.SCORES
-            assert block.shape[0] == 1 or block.heads == slice(0, heads)
+def test_a_value_of_padding_may_be_nan() -> None:
+    case = Case()
+    calls = case.calls
+    for call in calls:
+        call.stream[1, 9:] = torch.nan
+    assert_exact(case, [OUTPUT_NORMS], calls)

@@ -1,82 +1,107 @@
-"""Masks that say what they hide, against looking at them."""
+"""Masks that say what they hide, as those of an accelerator do, against transformers' own and against float64."""
 
+import gc
 import weakref
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
-from tests.helpers.attention import random_texts, token_batch
-from torch import nn
-from transformers.masking_utils import bidirectional_mask_function, causal_mask_function, eager_mask
+from tests.helpers.calls import LAYERS, Case
+from tests.helpers.exact import MadeCall
+from tests.helpers.tiny import tiny
+from tests.seams import ANSWERED_AT_ONCE, layers_of, maps, reduced
+from torch import Tensor
+from transformers.masking_utils import (
+    ALL_MASK_ATTENTION_FUNCTIONS,
+    bidirectional_mask_function,
+    causal_mask_function,
+    eager_mask,
+)
 
-from headscope.capture.call import AttentionInputs
-from headscope.capture.kernels import batch
-from headscope.capture.observe import _told_mask
-from headscope.types import HeadGrid, TokenBatch
-
-TOKENS = token_batch(random_texts(HeadGrid("encoder", 1, 1, causal=False), [9, 5], seed=0))
+LENGTHS = (9, 5)
 
 
-def told_mask(tokens: TokenBatch, *, causal: bool, hides: str) -> torch.Tensor:
-    texts, length = tokens.ids.shape
-    return _told_mask(
-        batch_size=texts,
-        q_length=length,
-        kv_length=length,
+class OnAnAccelerator(Tensor):
+    """A tensor that says it is there."""
+
+    is_cuda = True
+
+
+def mask_of(function: Any, *, causal: bool) -> Tensor:
+    """(text, 1, query, key) made by one of the mask functions that transformers knows."""
+    is_token = torch.arange(max(LENGTHS)) < torch.tensor(LENGTHS)[:, None]
+    mask: Tensor = function(
+        batch_size=len(LENGTHS),
+        q_length=max(LENGTHS),
+        kv_length=max(LENGTHS),
         mask_function=causal_mask_function if causal else bidirectional_mask_function,
-        attention_mask=tokens.is_token,
+        attention_mask=is_token.as_subclass(OnAnAccelerator),
         dtype=torch.float32,
-        hides=hides,
     )
+    return mask
 
 
-def is_plain(mask: torch.Tensor, *, causal: bool) -> bool:
-    nothing = torch.zeros(len(TOKENS.ids), 1, TOKENS.ids.shape[1], 4)
-    inputs = AttentionInputs(nn.Identity(), nothing, nothing, nothing, mask)
-    return batch.is_plain(inputs, (TOKENS, TOKENS), causal=causal)
-
-
-@pytest.mark.parametrize("causal", [False, True])
-def test_a_mask_that_tells_hides_what_it_says(causal: bool) -> None:
-    hides = "padding and what lies ahead" if causal else "padding"
-    mask = told_mask(TOKENS, causal=causal, hides=hides)
-    assert is_plain(mask.clone(), causal=causal)  # a copy tells nothing, so that it is looked at
-    assert not is_plain(mask.clone(), causal=not causal)
+def told_mask(*, causal: bool) -> Tensor:
+    """The mask that our attention function is given on an accelerator."""
+    layers_of(tiny("bert"), ["A dog!"])  # by which it is registered
+    return mask_of(ALL_MASK_ATTENTION_FUNCTIONS["headscope"], causal=causal)
 
 
 @pytest.mark.parametrize("causal", [False, True])
 def test_it_is_the_mask_of_transformers_eager_functions(causal: bool) -> None:
-    texts, length = TOKENS.ids.shape
-    own = eager_mask(
-        batch_size=texts,
-        q_length=length,
-        kv_length=length,
-        mask_function=causal_mask_function if causal else bidirectional_mask_function,
-        attention_mask=TOKENS.is_token,
-    )
-    hides = "padding and what lies ahead" if causal else "padding"
-    torch.testing.assert_close(told_mask(TOKENS, causal=causal, hides=hides), own, rtol=0, atol=0)
+    own = mask_of(eager_mask, causal=causal)
+    torch.testing.assert_close(told_mask(causal=causal), own, rtol=0, atol=0)
 
 
 def test_what_hides_the_same_from_all_queries_takes_no_map() -> None:
-    mask = told_mask(TOKENS, causal=False, hides="padding")
-    assert mask.untyped_storage().nbytes() == TOKENS.ids.numel() * mask.itemsize
+    mask = told_mask(causal=False)
+    assert mask.untyped_storage().nbytes() == len(LENGTHS) * max(LENGTHS) * mask.itemsize
 
 
+@pytest.mark.parametrize("copied", [False, True], ids=["told", "looked at"])
+@pytest.mark.parametrize("masks_ahead", [False, True])
 @pytest.mark.parametrize("causal", [False, True])
-def test_what_it_says_is_taken_where_it_fits_the_stack(causal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    hides = "padding and what lies ahead" if causal else "padding"
-    mask = told_mask(TOKENS, causal=causal, hides=hides)
-    looks: list[bool] = []
-    monkeypatch.setattr(batch, "_hides_what_it_should", lambda *_, **__: looks.append(True) or False)
-    assert is_plain(mask, causal=causal)
-    assert not looks
-    assert not is_plain(mask, causal=not causal)
-    assert looks
+def test_what_a_mask_hides_is_hidden_and_nothing_else(causal: bool, masks_ahead: bool, copied: bool) -> None:
+    """Also where an encoder is given the mask of a decoder, and the other way round."""
+    case = Case(lengths=LENGTHS, causal=causal)
+    mask = told_mask(causal=masks_ahead)
+    mask = mask.clone() if copied else mask  # a copy tells nothing, so that it is looked at
+    assert_exact(case, [replace(call, mask=mask) for call in case.calls])
 
 
-def test_a_mask_that_was_looked_at_is_held_lest_another_lie_in_its_place() -> None:
-    mask = told_mask(TOKENS, causal=False, hides="padding").clone()
-    held = weakref.ref(mask)
-    assert is_plain(mask, causal=False)
-    del mask
-    assert held() is not None
+def assert_exact(case: Case, calls: list[MadeCall]) -> None:
+    ours, exact = (
+        reduced(calls, case.texts, [*ANSWERED_AT_ONCE, maps], backend=backend, causal=case.causal)
+        for backend in ("kernels", "reference")
+    )
+    for stack, values in ours.items():
+        for mine, theirs in zip(values, exact[stack], strict=True):
+            torch.testing.assert_close(mine.double(), theirs.double(), atol=2e-5, rtol=1e-4)
+
+
+def test_a_mask_is_not_taken_for_one_that_lay_in_its_place() -> None:
+    """What was found of a mask is known by where it lies, so it is held as long as that is known."""
+    kinds = [Case(lengths=LENGTHS), Case(lengths=LENGTHS, window=2), Case(lengths=LENGTHS, hidden=1)]
+
+    free: list[tuple[Tensor, weakref.ref[Tensor]]] = []  # memory, and the mask that lies in it
+
+    def one_by_one() -> Iterator[MadeCall]:
+        for layer, case in enumerate(kinds):
+            call = case.call(layer)
+            assert call.mask is not None
+            gc.collect()  # what is in cycles holds nothing for good
+            room = next((memory for memory, last in free if last() is None), torch.empty_like(call.mask))
+            mask = room.copy_(call.mask).view(room.shape)
+            free.append((room, weakref.ref(mask)))
+            given = replace(call, mask=mask)
+            del call, mask
+            yield given
+            del given
+
+    assert len(kinds) == LAYERS
+    ours = reduced(one_by_one(), kinds[0].texts, [maps], backend="kernels")["encoder"][0]
+    calls = [case.call(layer) for layer, case in enumerate(kinds)]
+    exact = reduced(calls, kinds[0].texts, [maps])["encoder"][0]
+    torch.testing.assert_close(ours.double(), exact, atol=2e-5, rtol=1e-4)

@@ -4,15 +4,16 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
+from copy import deepcopy
 from pathlib import Path
 
 import pytest
 from tests.helpers.tiny import tiny
+from tests.seams import layers_of
 
 import headscope as hs
 from headscope.errors import TextError
 from headscope.run.reading.ahead import ahead
-from headscope.text.corpus import Text, as_corpus
 
 
 def reading() -> list[threading.Thread]:
@@ -96,13 +97,17 @@ def test_ctrl_c_ends_a_wait_for_a_text_that_never_comes(monkeypatch: pytest.Monk
         never.set()
 
 
-def test_a_run_that_fails_leaves_no_thread_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_fails_leaves_no_thread_behind() -> None:
     def fails(*_: object) -> None:
         raise RuntimeError("the model broke")
 
-    monkeypatch.setattr("headscope.run.measured.Measures.update", fails)
+    model = hs.wrap(deepcopy(tiny("bert").network), tiny("bert").tokenizer)
+    layers_of(model, ["a dog"], weighting="value")
+    model.network.embeddings.register_forward_pre_hook(fails)
     with pytest.raises(RuntimeError, match="the model broke"):
-        hs.analyze(tiny("bert"), ["the cat sat."] * 300, max_length=16, batch_size=1, measures=["entropy"])
+        hs.analyze(
+            model, ["the cat sat."] * 300, max_length=16, batch_size=1, measures=["entropy"], kernels=False
+        )
     assert not reading()
 
 
@@ -118,7 +123,7 @@ def test_a_bad_file_fails_a_run_as_it_is_read(tmp_path: Path) -> None:
 
 
 def test_runs_agree_to_the_last_bit() -> None:
-    texts: list[Text] = [f"the cat saw {number} dogs, and the red mat was on it." for number in range(90)]
-    runs = [hs.analyze(tiny("bert"), as_corpus(texts), max_length=24, measures=["entropy"]) for _ in range(2)]
+    texts = [f"the cat saw {number} dogs, and the red mat was on it." for number in range(90)]
+    runs = [hs.analyze(tiny("bert"), texts, max_length=24, measures=["entropy"]) for _ in range(2)]
     assert runs[0]["entropy"].values.tobytes() == runs[1]["entropy"].values.tobytes()
     assert runs[0].provenance["corpus_hash"] == runs[1].provenance["corpus_hash"]
