@@ -92,7 +92,6 @@ class MeasureEntry:
 
     kind: type[Measure]
     no_stderr: str = ""
-    from_notebook: bool = False
 
 
 ENTRIES = {
@@ -106,8 +105,8 @@ ENTRIES = {
     "named_patterns": MeasureEntry(NamedPatterns),
     "offset_attention": MeasureEntry(OffsetAttention),
     "role_attention": MeasureEntry(RoleAttention),
-    "first_weight": MeasureEntry(FirstWeight, from_notebook=True),
-    "own_way": MeasureEntry(OwnWay, from_notebook=True),
+    "first_weight": MeasureEntry(FirstWeight),
+    "own_way": MeasureEntry(OwnWay),
 }
 MEASURES_OF_RUNS = [entry.kind for name, entry in ENTRIES.items() if name != "head_distance"]
 """All that one run can hold: head_distance is either over all queries or over some."""
