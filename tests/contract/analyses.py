@@ -5,6 +5,7 @@ test_analyses.py holds for it from then on. Where a clause does not hold, the en
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from tests.contract.lanes import lanes
 from tests.contract.shards import arrays_of, make_shards_small, note_counted
 from tests.helpers.coreference import conllu, written
@@ -25,7 +27,7 @@ from tests.helpers.two_models import moved
 
 import headscope as hs
 from headscope.generation import Generated
-from headscope.models import Model
+from headscope.models import Model, wrap
 from headscope.text.items import TextPair
 
 Make = Callable[[Model, Any, dict[str, Any]], Any]
@@ -202,12 +204,20 @@ ABLATE = AnalysisEntry(
     classification,
     {"sweep": "layers"},
     several=_bart_classifier,
+    tolerance=1e-4,  # p of changes that are nearly nothing
 )
 
 ENTRIES = {
     "analyze": ANALYZE,
     "analyze, without kernels": replace(
         ANALYZE, options={**TEXT_OPTIONS, "sentences": 0, "kernels": False}, lanes=False
+    ),
+    "analyze, three stacks": replace(
+        ANALYZE,
+        model=lambda: tiny("t5"),
+        options={**TEXT_OPTIONS, "sentences": 0},
+        edit="decoder:1.2",
+        no_padding="a text to write begins with the padding token",
     ),
     "find_patterns": PATTERNS,
     "compare": AnalysisEntry(
@@ -456,6 +466,33 @@ def found(name: str) -> Any:
         result = ENTRIES[name].run()
     assert bool(opened) == ENTRIES[name].lanes
     return result
+
+
+@dataclass(frozen=True)
+class OnCopy:
+    """What was found of a copy of the model, whose padding token says something else, and that was trained on since."""
+
+    result: Any
+    numbers: dict[str, Any]
+    weights_hash: str
+
+
+@cache
+def found_on_copy(name: str) -> OnCopy:
+    """The result of an analysis of such a copy, in batches of several texts."""
+    entry = ENTRIES[name]
+    model = entry.model()
+    copy = wrap(deepcopy(model.network), model.tokenizer, name=model.name)
+    embeddings = copy.network.get_input_embeddings().weight
+    with torch.no_grad():
+        padding = embeddings[model.tokenizer.pad_token_id]
+        padding.copy_(50 * torch.randn(padding.shape, generator=torch.Generator().manual_seed(1)))
+    before = copy.weights_hash
+    result = entry.run(copy) if entry.no_batch_size else entry.run(copy, batch_size=4)
+    found = OnCopy(result, numbers(result), before)
+    with torch.no_grad():
+        embeddings.add_(0.1)
+    return found
 
 
 @cache

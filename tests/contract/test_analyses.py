@@ -2,13 +2,11 @@
 
 import inspect
 import json
-from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from tests.contract.analyses import (
     ENTRIES,
     OF_ATLAS,
@@ -17,6 +15,7 @@ from tests.contract.analyses import (
     found,
     found_in_shards,
     found_in_stacks,
+    found_on_copy,
     numbers,
 )
 from tests.contract.broken import NAN, broken
@@ -33,7 +32,6 @@ from tests.contract.shards import (
 
 import headscope as hs
 from headscope.errors import AtlasError, CaptureError, HeadscopeError
-from headscope.models import wrap
 from headscope.probes.result import ProbeResult
 from headscope.run.one_pass import running_on
 
@@ -82,16 +80,30 @@ def test_batch_size_does_not_matter(name: str) -> None:
         assert_close(numbers(entry.run(batch_size=batch_size)), numbers(found(name)), entry)
 
 
+@every_analysis("no_batch_size")
+def test_batch_size_does_not_matter_in_several_stacks(name: str) -> None:
+    entry = ENTRIES[name]
+    if entry.several is None:
+        pytest.skip("models of several stacks are refused")
+    one_by_one = numbers(entry.run(entry.several(), batch_size=1))
+    assert_close(one_by_one, numbers(found_in_stacks(name)), entry)
+
+
 @every_analysis("no_batch_size", "no_padding")
 def test_what_padding_holds_does_not_matter(name: str) -> None:
-    """A model that is the same but for its padding token, which says something quite different in it."""
-    entry = ENTRIES[name]
-    model = entry.model()
-    other = wrap(deepcopy(model.network), model.tokenizer, name=model.name)
-    with torch.no_grad():
-        padding = other.network.get_input_embeddings().weight[model.tokenizer.pad_token_id]
-        padding.copy_(50 * torch.randn(padding.shape, generator=torch.Generator().manual_seed(1)))
-    assert_close(numbers(entry.run(other, batch_size=4)), numbers(found(name)), entry)
+    assert_close(found_on_copy(name).numbers, numbers(found(name)), ENTRIES[name])
+
+
+@every_analysis("no_atlas")
+def test_it_is_of_the_weights_that_there_were(name: str) -> None:
+    """Who trains the model on before the result goes into an atlas does not change what it is of."""
+    copy = found_on_copy(name)
+    atlas = atlas_of(copy.result)
+    assert atlas.provenance["weights_hash"] == f"sha256:{copy.weights_hash}"
+    assert copy.result is atlas or copy.result.model.weights_hash != copy.weights_hash
+    if copy.result is not atlas:
+        with pytest.raises(AtlasError, match="whose weights differ"):
+            copy.result.to_atlas(atlas_of(found(name)))
 
 
 @every_analysis("no_limit")
@@ -207,15 +219,15 @@ def test_it_goes_into_an_atlas_and_comes_back(name: str, of: Any, tmp_path: Path
 @every_analysis("no_edit")
 def test_an_edit_in_force_acts_and_is_named(name: str) -> None:
     entry = ENTRIES[name]
-    model = entry.model()
-    with hs.edit(model, entry.edit):
+    before = numbers(found(name))
+    with hs.edit(entry.model(), entry.edit):
         result = entry.run()
-    before, after = numbers(found(name)), numbers(result)
+    after = numbers(result)
     assert any((values != after[key]).any() for key, values in before.items() if key in after)
     if entry.no_atlas:
         return
     atlas, plain = atlas_of(result), atlas_of(found(name))
-    assert atlas.edits == (f"zero: {entry.edit}",)
+    assert atlas.edits == (f"zero: {entry.edit.replace(':', ' ')}",)
     assert plain.edits == ()
     if isinstance(result, ProbeResult):
         with pytest.raises(

@@ -23,7 +23,7 @@ import headscope as hs
 from headscope.errors import CaptureError, ModelError
 from headscope.models import Model
 from headscope.run.one_pass import running_on
-from headscope.tasks import Task, TaskResult, forward
+from headscope.tasks import TASKS, Task, TaskResult, forward
 
 __all__ = ["counted", "small_shards"]
 
@@ -58,6 +58,17 @@ def arrays(result: TaskResult) -> Arrays:
     """What was read of every example, and what was made of it."""
     fields = {field: result.records[field] for field in result.records.dtype.names}
     return {**fields, **{f"{name} in all": np.array(value) for name, value in result.values.items()}}
+
+
+@every_task
+def test_it_is_made_by_its_name_and_says_what_it_is(name: str, tmp_path: Path) -> None:
+    task, model = made(name, tmp_path)
+    assert type(task) is TASKS.get(name)
+    result = task.evaluate(model)
+    assert (result.task, result.model) == (task.name, model.name) == (name, model.name)
+    assert result.data == ENTRIES[name].write(tmp_path).name
+    assert list(result.values) == [metric.name for metric in task.metrics]
+    assert all(np.isfinite(value) for value in result.values.values())
 
 
 @on_every_model
