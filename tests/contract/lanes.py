@@ -8,13 +8,14 @@ import pytest
 import torch
 
 from headscope.run import one_pass
+from headscope.run.lanes import in_lanes
 
 
 @contextmanager
 def lanes(threads: int) -> Iterator[set[int]]:
     """Inside, torch has so many threads; the set gets the number of lanes of every pass that has any."""
     opened: set[int] = set()
-    in_lanes, before = one_pass.in_lanes, torch.get_num_threads()
+    before = torch.get_num_threads()
 
     def noted(things: Iterable[Any], lane: Any) -> Iterator[tuple[Any, Any]]:
         count = 0
