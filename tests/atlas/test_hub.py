@@ -7,7 +7,7 @@ from typing import Any
 import huggingface_hub
 import pytest
 from huggingface_hub.errors import EntryNotFoundError
-from tests.helpers.sharded import TEXTS, arrays_of
+from tests.contract.shards import TEXTS, arrays_of
 from tests.helpers.tiny import tiny
 
 import headscope as hs

@@ -7,8 +7,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from tests.contract.shards import TEXTS, arrays_of
 from tests.helpers.programs import Program, start
-from tests.helpers.sharded import TEXTS, arrays_of
 from tests.helpers.tasks import headed
 from tests.helpers.tiny import saved, tiny
 from threadpoolctl import threadpool_limits

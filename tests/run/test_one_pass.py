@@ -1,6 +1,5 @@
 """The one pass: every text is counted once, whatever the batches, the shards and the memory."""
 
-import pickle
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -8,23 +7,14 @@ from itertools import islice
 from random import Random
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
-from tests.helpers.tiny import tiny
 
 from headscope.accumulator import Sums
-from headscope.capture import survey
-from headscope.capture.projection import Carrier
-from headscope.measures import MEASURES
 from headscope.run import one_pass
-from headscope.run.measured import Measures
 from headscope.run.one_pass import HERE, TEXTS_A_SHARD, Chunks, run_pass, running_on, shard_size, shards
 from headscope.run.progress import Tell
-from headscope.run.reading.reader import Reader, ReadText
 from headscope.run.shards.merging import MergeTree
-from headscope.run.watch import Watch
-from headscope.text.corpus import as_corpus
 
 TEXTS = [f"the cat saw {number} dogs, and the red mat was on it." for number in range(11)]
 
@@ -232,53 +222,3 @@ def test_a_pass_inside_a_shard_is_a_part_of_it() -> None:
 
 
 # A model
-
-
-def measured(reader: Reader, watch: Watch, least: int, seed: int | None = None) -> dict[str, np.ndarray]:
-    kinds = [MEASURES.get(name) for name in MEASURES.names()]
-
-    def shown(part: Measures, texts: list[ReadText]) -> None:
-        part.update(watch, watch.batch([text.encoded for text in texts]))
-
-    states = Measures.of(watch.capture, kinds, weigh="both")
-    with running_on(HERE if seed is None else Shuffling(seed)):
-        states = run_pass(reader, states, shown, batches=watch.batches(2, 24), least=least)
-    states = pickle.loads(pickle.dumps(states))  # it may travel
-    return {
-        f"{stack}/{name}": array.values
-        for stack, arrays in states.result().items()
-        for name, array in arrays.items()
-    }
-
-
-class Shuffling:
-    """Counts shards in an order of its own, and some of them twice."""
-
-    def __init__(self, seed: int) -> None:
-        self.random = Random(seed)
-
-    def run(self, parts: Any, job: Any, accept: Any, told: Any, *, keep: bool) -> None:
-        shards = list(parts)
-        assert len(shards) > 2
-        self.random.shuffle(shards)
-        for shard in shards:
-            job.run(shard)
-            accept(shard, job.run(shard))
-
-
-@pytest.mark.parametrize("architecture", ["bert", "t5"])
-def test_what_is_measured_depends_on_no_order_and_no_retry(
-    architecture: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("headscope.text.batching.READ_AHEAD", 8)  # texts of a shard
-    capture = survey(tiny(architecture))
-    watch = Watch(capture, holds_all=True, carrier=Carrier(capture))
-    reader = Reader(as_corpus(TEXTS * 3), watch.encoder(24))
-    expected = measured(reader, watch, least=1)
-    assert len(expected) > 10
-    for seed in (1, 2):
-        for name, values in measured(reader, watch, 1, seed).items():
-            assert values.tobytes() == expected[name].tobytes(), name
-    for name, values in measured(reader, watch, least=99).items():  # one shard
-        # Folds are kept with half the digits.
-        np.testing.assert_allclose(values, expected[name], rtol=1e-4, atol=1e-6, err_msg=name)

@@ -5,42 +5,11 @@ from tests.helpers.tasks import headed, questions_file
 
 from headscope.errors import OptionError, TextError
 from headscope.tasks import (
-    TASKS,
     Classification,
-    MaskedLanguageModelling,
-    NextToken,
     QuestionAnswering,
-    Regression,
-    SequenceToSequence,
     task_for,
 )
 from headscope.text.items import Sentence, TextPair
-
-
-def test_every_task_by_its_name(tmp_path: Path) -> None:
-    questions = questions_file(tmp_path / "a.json")
-    labelled = tmp_path / "a.tsv"
-    labelled.write_text("the cat\t1\n")
-    pairs = tmp_path / "b.tsv"
-    pairs.write_text("the cat\ta dog\n")
-    text = tmp_path / "a.txt"
-    text.write_text("The cat sat on the mat.\n")
-    made = {
-        "qa": (questions, headed("bert", "qa"), QuestionAnswering),
-        "classification": (labelled, headed("bert", "classification"), Classification),
-        "regression": (labelled, headed("bert", "classification", 1), Regression),
-        "mlm": (text, headed("bert", "mlm"), MaskedLanguageModelling),
-        "lm": (text, headed("gpt2", "lm"), NextToken),
-        "seq2seq": (pairs, headed("t5", "lm"), SequenceToSequence),
-    }
-    assert set(TASKS.names()) == set(made)
-    for name, (data, model, kind) in made.items():
-        task = task_for(name, data, model)
-        assert type(task) is kind
-        assert task.name == name
-        result = task.evaluate(model)
-        assert (result.task, result.model, result.data) == (name, model.name, data.name)
-        assert list(result.values) == [metric.name for metric in task.metrics]
 
 
 def test_options_and_several_files(tmp_path: Path) -> None:

@@ -32,22 +32,13 @@ def task(path: Path, **options: Any) -> Classification:
     return Classification(read_labelled(path), **{"labels": NAMES, **options})
 
 
-@pytest.mark.parametrize("architecture", ["bert", "roberta", "distilbert", "gpt2", "bart"])
-def test_scores_do_not_depend_on_the_batch(tmp_path: Path, architecture: str) -> None:
-    model = headed(architecture, "classification")
-    one = task(pairs_file(tmp_path / "a.tsv"))
-    alone = one.evaluate(model, batch_size=1)
-    for batch_size in (2, "auto"):
-        together = one.evaluate(model, batch_size=batch_size)  # type: ignore[arg-type]
-        np.testing.assert_array_equal(together.records["prediction"], alone.records["prediction"])
-        np.testing.assert_allclose(together.records["loss"], alone.records["loss"], rtol=1e-4, atol=1e-5)
+def test_scores_are_those_of_scikit_learn(tmp_path: Path) -> None:
+    alone = task(pairs_file(tmp_path / "a.tsv")).evaluate(headed("bert", "classification"))
     np.testing.assert_array_equal(alone.records["example"], range(5))
     np.testing.assert_array_equal(alone.records["gold"], [1, 0, 1, 1, 0])
     guess, gold = alone.records["prediction"], alone.records["gold"]
     assert alone.metric("accuracy") == pytest.approx(100 * accuracy_score(gold, guess))
     assert alone.metric("f1") == pytest.approx(100 * f1_score(gold, guess, zero_division=0))
-    if architecture == "gpt2":  # which has no padding token
-        assert all(batch.rows == 1 for batch in one.batches(model, batch_size=2))
 
 
 @pytest.mark.parametrize("architecture", ["bert", "roberta", "distilbert"])

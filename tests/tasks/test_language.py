@@ -44,15 +44,9 @@ def rows_of(task: Task, model: Model) -> list[Row]:
     return list(task.encode(model).rows)
 
 
-@pytest.mark.parametrize(("architecture", "head", "make"), MODELS)
-def test_scores_do_not_depend_on_the_batch(architecture: str, head: str, make: Any) -> None:
-    model = headed(architecture, head)
-    task = make()
-    alone = task.evaluate(model, batch_size=1)
-    for batch_size in (4, "auto"):
-        together = task.evaluate(model, batch_size=batch_size)
-        for name in ("loss", "right", "tokens"):
-            np.testing.assert_allclose(together.records[name], alone.records[name], rtol=1e-4)
+@pytest.mark.parametrize(("architecture", "head", "make"), [MODELS[0], MODELS[-1]])
+def test_scores_are_sums_over_tokens(architecture: str, head: str, make: Any) -> None:
+    alone = make().evaluate(headed(architecture, head))
     assert len(alone) > 3
     assert len(np.unique(alone.documents)) == 3
     records = alone.records

@@ -35,27 +35,6 @@ def test_best_spans_against_all_spans(most: int) -> None:
         assert score[row] == start[row, best[0]] + end[row, best[1]]
 
 
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
-@pytest.mark.parametrize("stride", [None, 6])
-def test_scores_do_not_depend_on_the_batch(tmp_path: Path, architecture: str, stride: int | None) -> None:
-    model = headed(architecture, "qa")
-    one = task(questions_file(tmp_path / "a.json"), max_length=60, stride=stride)
-    alone = one.evaluate(model, batch_size=1)
-    for batch_size in (3, "auto"):
-        together = one.evaluate(model, batch_size=batch_size)  # type: ignore[arg-type]
-        assert together.predictions == alone.predictions
-        for field in alone.records.dtype.names:
-            np.testing.assert_allclose(
-                together.records[field], alone.records[field], rtol=1e-5, err_msg=field
-            )
-    assert len(alone) == 5
-    assert any(alone.predictions)
-    if architecture == "convbert":  # whose output padding would change
-        assert all(batch.rows == 1 for batch in one.batches(model, batch_size=3))
-    else:
-        assert any(batch.rows == 3 for batch in one.batches(model, batch_size=3))
-
-
 def test_answers_are_cut_from_the_passage(tmp_path: Path) -> None:
     context = "It was Caf\u0065\u0301 \U0001f469\u200d\U0001f467 of the\u00a0\u00dcmat, a DOG!"
     path = write_json(tmp_path / "a.json", squad((context, [asked("a", "it?", ("DOG", 26))])))

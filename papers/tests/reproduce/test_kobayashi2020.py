@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 from scipy import stats
+from tests.contract.measures import GRIDS
 from tests.helpers.attention import batches, random_texts
 from tests.helpers.tiny import tiny
-from tests.measures.test_common import GRIDS
 
 import headscope as hs
 from headscope.errors import OptionError

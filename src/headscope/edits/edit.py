@@ -88,8 +88,10 @@ def _in_words(change: Change, heads: HeadSet, stacks: Stacks) -> str:
         )
         options.append(f"means sha256:{hashlib.sha256(content).hexdigest()[:12]}")
     how = change.how + (f" ({', '.join(options)})" if options else "")
-    every = len(heads) == sum(grid.size for grid in stacks.grids)
-    return f"{how}: {'all heads' if every else heads}"
+    if len(heads) == sum(grid.size for grid in stacks.grids):
+        return f"{how}: all heads"
+    several = len(stacks.grids) > 1
+    return f"{how}: {', '.join(f'{stack} {head}' if several else str(head) for stack, head in heads)}"
 
 
 def _check(change: Change, heads: HeadSet, stacks: Stacks) -> None:

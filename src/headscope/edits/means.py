@@ -39,8 +39,10 @@ def mean_outputs(
     network = capture.model.core
 
     def count(part: _Outputs, batch: _Inputs) -> None:
-        # By whether it is the target's: (text, token) True for real tokens.
-        real = {False: batch.tensors.get("attention_mask"), True: batch.tensors.get("decoder_attention_mask")}
+        # By whether it is the target's: (text, token) True for real tokens. Without a target the network makes one of
+        # the source, as long as that.
+        source, target = (batch.tensors.get(f"{side}attention_mask") for side in ("", "decoder_"))
+        real = {False: source, True: target if "decoder_input_ids" in batch.tensors else source}
 
         def handle(place: Place, call: AttentionCall, forward: Forward) -> AttentionCall:
             is_target = capture.model.is_encoder_decoder and place.stack != "encoder"

@@ -22,7 +22,6 @@ from tests.helpers.tiny import plain, sentencepiece_tokenizer, tiny
 from tests.helpers.treebanks import pieces_by_word
 
 import headscope as hs
-from headscope.atlas import open_atlas
 from headscope.errors import OptionError, TextError
 from headscope.models import wrap
 from headscope.probes.features import probe as features_module
@@ -91,20 +90,6 @@ def test_a_first_token_that_sees_only_itself_is_not_asked(tmp_path: Path) -> Non
     result = FeaturesProbe(tiny("gpt2")).score(made(tmp_path, SHORT))
     assert not [name for name in result.arrays()["decoder"] if "_cls" in name]
     assert {row["queries"] for row in result.table()} == {"all"}
-
-
-@pytest.mark.parametrize("architecture", ["bert", "gpt2", "t5"])
-def test_batches_and_padding_change_nothing(
-    architecture: str, treebank: Treebank, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    alone = FeaturesProbe(tiny(architecture), batch_size=1).score(treebank).arrays()
-    together = FeaturesProbe(tiny(architecture), batch_size=4).score(treebank).arrays()
-    monkeypatch.setattr(features_module, "MOST_HELD", 2)
-    in_chunks = FeaturesProbe(tiny(architecture)).score(treebank).arrays()
-    for stack, arrays in alone.items():
-        for name, array in arrays.items():
-            np.testing.assert_allclose(together[stack][name].values, array.values, rtol=1e-5, atol=1e-6)
-            np.testing.assert_allclose(in_chunks[stack][name].values, array.values, rtol=1e-5, atol=1e-6)
 
 
 def test_a_text_without_a_class_is_left_out_of_it_alone(tmp_path: Path) -> None:
@@ -272,11 +257,8 @@ def test_the_published_form_is_the_only_one_and_that_is_said(treebank: Treebank)
     assert result.source.options["faithful"] is True
 
 
-def test_the_result_goes_into_an_atlas_and_comes_back(treebank: Treebank, tmp_path: Path) -> None:
-    result = pair_of_models(treebank)
-    path = tmp_path / "atlas.nc"
-    result.to_atlas().save(path)
-    atlas = open_atlas(path)
+def test_what_an_atlas_holds(treebank: Treebank) -> None:
+    atlas = pair_of_models(treebank).to_atlas()
     stems = [f"feature_{quantity}{query}" for quantity in QUANTITIES for query in ("", "_cls")]
     changes = [
         "feature_change",
@@ -291,8 +273,6 @@ def test_the_result_goes_into_an_atlas_and_comes_back(treebank: Treebank, tmp_pa
     assert list(array["feature"].values) == list(FEATURES)
     assert atlas["feature_attention_cls"].dims == ("feature", "head")
     assert atlas["feature_attention_uniform"].dims == ("feature",)
-    np.testing.assert_array_equal(array.values, result.arrays()["encoder"]["feature_attention"].values)
-    assert atlas.table("features") == result.table()
     facts = atlas.provenance["probes"]["features"]
     assert facts["options"]["against"] == "tiny-electra"
     assert facts["documents"] == 1

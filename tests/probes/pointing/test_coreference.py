@@ -227,15 +227,6 @@ def same(one: CoreferenceResult, other: CoreferenceResult) -> None:
     assert one.source.data_hash == other.source.data_hash
 
 
-def test_batches_and_padding_make_no_difference(tmp_path):
-    data = corpus(tmp_path, DOCUMENT, [FIRST, SECOND], DOCUMENT[::-1], [THIRD, FOURTH, FIRST, SECOND])
-    results = [
-        CoreferenceProbe(tiny("bert"), window_words=20, batch_size=size).fit_score(data) for size in (1, 3, 8)
-    ]
-    for result in results[1:]:
-        same(results[0], result)
-
-
 def test_three_files_are_the_same_as_one(tmp_path):
     documents = [DOCUMENT, [["The/DET/2", "cat/NOUN/0"]], [*DOCUMENT, FIRST]]
     whole = read_coreference(written(tmp_path, conllu(*documents)))

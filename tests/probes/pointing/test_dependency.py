@@ -243,23 +243,6 @@ def test_subtypes_as_their_base_relation(whole: Treebank) -> None:
     assert result.source.options["base_relations"] is True
 
 
-@pytest.mark.parametrize("architecture", ["bert", "gpt2"])
-def test_nothing_depends_on_the_batch_size(architecture: str, whole: Treebank) -> None:
-    results = [
-        DependencyProbe(tiny(architecture), batch_size=size).fit_score(whole) for size in (1, 7, "auto")
-    ]  # type: ignore[arg-type]  # an int or auto
-    stack = next(iter(results[0].arrays()))
-    for one in results[1:]:
-        for name, array in results[0].arrays()[stack].items():
-            np.testing.assert_allclose(one.arrays()[stack][name].values, array.values, atol=1e-9)
-        assert one.table() == results[0].table()
-        assert one.source.data_hash == results[0].source.data_hash
-        assert one.source.tokens == results[0].source.tokens
-        assert [(e.name, e.asking, e.label) for e in one.examples[stack]] == [
-            (e.name, e.asking, e.label) for e in results[0].examples[stack]
-        ]
-
-
 @pytest.mark.parametrize("architecture", ["convbert", "xlnet", "bart", "llama", "roberta"])
 def test_other_architectures(architecture: str, whole: Treebank) -> None:
     result = DependencyProbe(tiny(architecture)).fit_score(whole)

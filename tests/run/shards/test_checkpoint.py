@@ -6,87 +6,21 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.helpers.sharded import ANALYSES, TEXTS, arrays_of, small_shards
+from tests.contract.shards import TEXTS, arrays_of, counted, small_shards, stopped
 from tests.helpers.tiny import tiny
 from tests.helpers.two_models import moved
 
 import headscope as hs
 from headscope.errors import HeadscopeWarning, OptionError, OutputError
-from headscope.run.one_pass import Job
 from headscope.run.shards import checkpoint as module
 from headscope.run.shards.checkpoint import checkpoint
 
-__all__ = ["small_shards"]
+__all__ = ["counted", "small_shards"]
 pytestmark = [
     pytest.mark.usefixtures("small_shards"),
     pytest.mark.filterwarnings("ignore:.*(few|single|separat|skipped|no case|kinds|automatic).*"),
     pytest.mark.filterwarnings("ignore::headscope.errors.HeadscopeWarning:headscope.ablation"),
 ]
-
-
-@pytest.fixture
-def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The ids of shards that a model was run for."""
-    ids: list[str] = []
-    run, inside = Job.run, False
-
-    def noted(self: Job, shard, told=lambda batch: None):  # type: ignore[no-untyped-def]
-        nonlocal inside
-        if inside:  # a pass inside a shard
-            return run(self, shard, told)
-        ids.append(shard.id)
-        inside = True
-        try:
-            return run(self, shard, told)
-        finally:
-            inside = False
-
-    monkeypatch.setattr(Job, "run", noted)
-    return ids
-
-
-def stop_after(shards: int, patch: pytest.MonkeyPatch) -> None:
-    """Ctrl-C once so many shards were kept."""
-    put, done = module._Pass.put, 0
-
-    def stopping(self, shard, state):  # type: ignore[no-untyped-def]
-        nonlocal done
-        if done == shards:
-            raise KeyboardInterrupt
-        done += 1
-        put(self, shard, state)
-
-    patch.setattr(module._Pass, "put", stopping)
-
-
-def stopped(analysis: Callable[[Path], hs.Atlas], folder: Path, shards: int = 2) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        stop_after(shards, patch)
-        with pytest.raises(KeyboardInterrupt), checkpoint(folder / "kept"):
-            analysis(folder)
-
-
-@pytest.mark.parametrize("name", ANALYSES)
-def test_a_stopped_run_goes_on_and_gives_the_same_bits(name: str, tmp_path: Path, counted: list[str]) -> None:
-    check_goes_on(ANALYSES[name], tmp_path, counted)
-
-
-def check_goes_on(analysis: Callable[[Path], hs.Atlas], tmp_path: Path, counted: list[str]) -> None:
-    """An analysis that is stopped takes what was kept of it, and gives what it gives at one go."""
-    expected = arrays_of(analysis(tmp_path))
-    whole = list(counted)
-    assert len(whole) > 2
-    stopped(analysis, tmp_path)
-    counted.clear()
-    with checkpoint(tmp_path / "kept") as kept:
-        found = arrays_of(analysis(tmp_path))
-    assert len(counted) == len(whole) - 2
-    assert kept.kept >= len(whole) - 2  # the others were in passes that a checkpoint need not keep
-    assert found.keys() == expected.keys()
-    for variable, values in found.items():
-        assert values.dtype == expected[variable].dtype
-        if values.dtype.kind != "O":
-            assert values.tobytes() == expected[variable].tobytes(), variable
 
 
 def analyzed(folder: Path) -> hs.Atlas:

@@ -9,53 +9,25 @@ from typing import Any
 
 import pytest
 import torch
-from tests.helpers.sharded import ANALYSES, arrays_of, small_shards
-from tests.helpers.tiny import tiny
+from tests.contract.analyses import ENTRIES, numbers
+from tests.contract.on_ray import fresh_models, local, ready, two
+from tests.contract.shards import Arrays, assert_same_bits, small_shards
 from tests.run.test_one_pass import Seen, count, in_threes
 
 from headscope.errors import HeadscopeWarning, OptionError, RunError
-from headscope.run.one_pass import HERE, run_pass, running_on
+from headscope.run.one_pass import run_pass, running_on
 from headscope.run.shards.checkpoint import checkpoint
 from headscope.run.shards.cluster import cluster
 from headscope.run.shards.on_ray import OnRay
 
 ray = pytest.importorskip("ray")
-__all__ = ["small_shards"]
+__all__ = ["fresh_models", "local", "small_shards", "two"]
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.timeout(900),
     pytest.mark.filterwarnings("ignore"),  # Ray's own
-    pytest.mark.usefixtures("small_shards"),
+    pytest.mark.usefixtures("fresh_models", "small_shards"),
 ]
-
-
-@pytest.fixture(scope="module")
-def local() -> Iterator[OnRay]:
-    """A cluster with room for two workers.
-
-    A worker takes seconds to start, so tests that lose workers stand behind those that leave them as they are.
-    """
-    os.environ["PYTHONPATH"] = os.pathsep.join([str(Path.cwd()), os.environ.get("PYTHONPATH", "")])
-    with cluster(workers=2) as engine:
-        try:
-            engine._started.result()
-        except RunError as error:  # by Ray's own deadlines, on a machine that is too busy
-            pytest.skip(str(error))
-        with running_on(HERE):
-            yield engine
-
-
-@pytest.fixture
-def two(local: OnRay) -> OnRay:
-    """Two workers that are there: until one is, this process counts, too."""
-    return ready(local)
-
-
-def ready(engine: OnRay) -> OnRay:
-    with running_on(engine):
-        run_pass(range(3), Seen(), count, batches=in_threes)
-    ray.get(engine._taking)
-    return engine
 
 
 @pytest.fixture
@@ -64,40 +36,22 @@ def one(two: OnRay) -> OnRay:
     return ready(OnRay(1, started([two._workers[0]])))
 
 
-@pytest.fixture(autouse=True)
-def _fresh_models() -> None:
-    """A model that other tests have hung hooks on does not travel."""
-    tiny.cache_clear()
+def analyzed() -> Arrays:
+    return numbers(ENTRIES["analyze"].one_by_one())
 
 
-def same_bits(found: Any, expected: Any) -> None:
-    found, expected = arrays_of(found), arrays_of(expected)
-    assert found.keys() == expected.keys()
-    for name, values in found.items():
-        assert values.tolist() == expected[name].tolist() or values.tobytes() == expected[name].tobytes(), (
-            name
-        )
-
-
-@pytest.mark.parametrize("name", ["analyze", "ablate"])
-def test_two_workers_give_the_bits_of_none(name: str, two: OnRay, tmp_path: Path) -> None:
-    expected = ANALYSES[name](tmp_path)
-    with running_on(two):
-        same_bits(ANALYSES[name](tmp_path), expected)
-
-
-def test_one_worker_gives_the_bits_of_none(one: OnRay, tmp_path: Path) -> None:
-    expected = ANALYSES["analyze"](tmp_path)
+def test_one_worker_gives_the_bits_of_none(one: OnRay) -> None:
     with running_on(one):
-        same_bits(ANALYSES["analyze"](tmp_path), expected)
+        found = analyzed()
+    assert_same_bits(found, analyzed())
 
 
 def test_what_workers_counted_can_be_kept(two: OnRay, tmp_path: Path) -> None:
-    expected = ANALYSES["analyze"](tmp_path)
+    expected = analyzed()
     with running_on(two), checkpoint(tmp_path / "kept"):
-        same_bits(ANALYSES["analyze"](tmp_path), expected)
+        assert_same_bits(analyzed(), expected)
     with running_on(Nobody()), checkpoint(tmp_path / "kept"):
-        same_bits(ANALYSES["analyze"](tmp_path), expected)
+        assert_same_bits(analyzed(), expected)
 
 
 class Nobody:
