@@ -7,7 +7,7 @@ import torch
 from headscope.capture import surveyed
 from headscope.models import Model, wrap
 
-NAN = r"broken: the attention of layer 0 holds nan \(all heads\); its weights"
+NAN = r"broken: the attention of layer 0( of the encoder)? holds nan \(all heads\); its weights"
 """What is said of one."""
 
 
