@@ -15,17 +15,6 @@ from pathlib import Path
 from tools.mutants.catalogue import MOST_LINES, ROOT, SOURCE, Mutant, folder_of, parsed
 
 LEFT_OUT = (
-    # These move to headscope-papers.
-    "reproduce/",
-    "probes/parser/",
-    "cli/commands/reproduce/",
-    "text/formats/framenet.py",
-    "text/formats/vectors.py",
-    # These are dropped.
-    "kinds/compiled/",
-    "capture/kernels/plain_torch.py",
-    "capture/kernels/identities.py",
-    "known_heads/successor.py",
     # Numbers and words that are fitted to the eye.
     "figures/style/",
 )
