@@ -259,8 +259,11 @@ def test_what_caught_a_mutant_before_it_changed_is_remembered_and_run_again(
     assert matrix.caught_by(path) == {"fault": {SAMPLE: "test_smaller"}, "other": {}}
     again = matrix.Results(path)
     assert again.missing(plan, {SAMPLE: "c", WEAK: "d"}, 1) == [SAMPLE, WEAK]
-    # The source changes.
+    # The source changes, and one test file is run.
+    again.add("fault", matrix.Row(plan.key, {SAMPLE: ("c", "test_smaller")}, 1.0))
     again.add("fault", matrix.Row("another key", {WEAK: ("d", "")}, 1.0))
+    changed = replace(plan, key="another key")
+    assert again.missing(changed, {SAMPLE: "c", WEAK: "d"}, 1) == [SAMPLE]
     assert matrix.caught_by(path)["fault"] == {SAMPLE: "test_smaller"}
     again.keep({"fault"}, {WEAK})
     assert matrix.caught_by(path) == {"fault": {}}
