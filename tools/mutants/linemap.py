@@ -24,6 +24,8 @@ MAP = Path(__file__).with_name("map.json")
 BY_HAND = Path(__file__).with_name("tests.toml")
 START_SECONDS = 6.0
 """How long pytest takes to start and to load torch and headscope."""
+SLOW_SECONDS = 15.0
+"""A test file that takes longer comes behind the others, however near it is."""
 UNKNOWN_SECONDS = 5.0
 """How long a test file is taken to run that was never recorded."""
 
@@ -240,9 +242,12 @@ class TestChoice:
 
     def _ordered(self, file: str, tests: Iterable[str]) -> list[str]:
         own = mirrored(file, self._tests)
-        return sorted(
-            tests, key=lambda test: (test not in own, -nearness(file, test), self.known.duration(test), test)
-        )
+
+        def place(test: str) -> tuple[bool, bool, int, float, str]:
+            takes = self.known.duration(test)
+            return test not in own, takes > SLOW_SECONDS, -nearness(file, test), takes, test
+
+        return sorted(tests, key=place)
 
 
 def make(folder: Path, root: Path) -> dict[str, Any]:

@@ -103,22 +103,36 @@ class Tree:
     @contextmanager
     def changed(self, file: str, text: str) -> Iterator[None]:
         """Inside, a file has another text."""
-        path = self.root / file
-        before = path.read_bytes()
-        self._write(path, text.encode())
+        path, content = self.root / file, text.encode()
+        before, times = path.read_bytes(), path.stat()
+        # What numba compiled knows of changes in a function's own file only, not of what the function calls.
+        compiled = self._compiled() if b"numba" in content else []
+        aside = self.root.parent / "compiled"
+        for one in compiled:
+            (aside / one).parent.mkdir(parents=True, exist_ok=True)
+            (self.root / one).rename(aside / one)
+        self._write(path, content)
         try:
             yield
         finally:
             self._write(path, before)
+            os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+            if b"numba" in content:
+                for one in self._compiled():
+                    (self.root / one).unlink()
+            for one in compiled:
+                (aside / one).rename(self.root / one)
 
-    def _write(self, path: Path, content: bytes) -> None:
-        """Write a file, and drop what was compiled of it and of all that may have taken code from it."""
+    def _compiled(self) -> list[Path]:
+        """What numba keeps of functions that it compiled, as paths in the tree."""
+        return [path.relative_to(self.root) for path in (self.root / "src").rglob("__pycache__/*.nb[ic]")]
+
+    @staticmethod
+    def _write(path: Path, content: bytes) -> None:
+        """Write a source file and drop what Python compiled of it."""
         path.write_bytes(content)
         for compiled in (path.parent / "__pycache__").glob(f"{path.stem}.*.pyc"):
             compiled.unlink()
-        if b"numba" in content:  # its cache knows of changes in the function's own file only
-            for compiled in (self.root / "src").rglob("__pycache__/*.nb[ic]"):
-                compiled.unlink()
 
     def pytest(
         self,
