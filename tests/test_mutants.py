@@ -204,6 +204,29 @@ def test_a_run_tells_which_tests_of_which_file_fail_and_leaves_the_tree_as_it_wa
     assert (root / SOURCE).read_text() == CODE
 
 
+def test_what_numba_compiled_is_there_again_after_a_fault_and_not_within(root: Path) -> None:
+    kept = root / "src/headscope/stats/__pycache__/other.smaller-1.py311.nbi"
+    kept.parent.mkdir(exist_ok=True)
+    kept.write_text("faultless")
+    before = (root / SOURCE).stat().st_mtime_ns
+    with closing(Tree(root)) as tree:
+        with tree.changed(SOURCE, f"import numba\n{CODE}"):
+            assert not kept.exists()
+            kept.write_text("of the fault")
+            kept.with_name("another.nbc").write_text("of the fault")
+        assert kept.read_text() == "faultless"
+        assert not kept.with_name("another.nbc").exists()
+        assert (root / SOURCE).stat().st_mtime_ns == before  # by which numba tells sources apart
+
+
+def test_a_slow_test_file_comes_behind_one_that_is_farther_away(root: Path) -> None:
+    far = root / "tests/run/test_far.py"
+    far.parent.mkdir()
+    far.write_text("")
+    choice = linemap.TestChoice(known(seconds=[1.0, 50.0, 5.0]), NO_RULES, root)
+    assert choice.tests_of(SOURCE, [8], most=9, budget=200).tests == (SAMPLE, "tests/run/test_far.py", WEAK)
+
+
 def test_once_enough_files_fail_no_other_begins(root: Path) -> None:
     assert run_in(root, FAULT, enough=1) == {"tests/stats/test_sample.py": ["test_smaller", "test_larger"]}
 

@@ -238,7 +238,7 @@ class TestChoice:
             if len(chosen) < most and spent + self.known.duration(test) <= budget:
                 chosen.append(test)
                 spent += self.known.duration(test)
-        return Chosen(tuple(chosen), len(others) + len(needed) - len(chosen), spent)
+        return Chosen(tuple(self._ordered(file, chosen)), len(others) + len(needed) - len(chosen), spent)
 
     def _ordered(self, file: str, tests: Iterable[str]) -> list[str]:
         own = mirrored(file, self._tests)
