@@ -149,7 +149,7 @@ def show_plan(options: argparse.Namespace) -> int:
         print(
             f"{planned.mutant.id:44}{len(chosen.tests):4} files{chosen.seconds:7.0f} s  left out {chosen.left_out}"
         )
-    hours = sum(planned.chosen.seconds + matrix.START_SECONDS for planned in plans) / 3600
+    hours = sum(planned.chosen.seconds + linemap.START_SECONDS for planned in plans) / 3600
     print(
         f"{len(plans)} mutants, at most {hours:.1f} h of one core, {hours / options.jobs:.1f} h with {options.jobs}"
     )
@@ -239,7 +239,7 @@ def run_near(options: argparse.Namespace) -> int:
     """Run the tests that are nearest to what changed."""
     choice, caught = matrix.choice_for(), matrix.caught_by()
     change = near.changes(catalogue.ROOT, options.base)
-    seconds = max(0.0, options.seconds - near.JOBS * matrix.START_SECONDS) * near.JOBS
+    seconds = max(0.0, options.seconds - near.JOBS * linemap.START_SECONDS) * near.JOBS
     selection = near.select(change, choice, catalogue.read(), caught, seconds=seconds)
     print(near.told(change, selection, choice))
     if options.dry or not selection.tests:

@@ -273,8 +273,9 @@ class _Finder:
         with_default = zip(plain[len(plain) - len(arguments.defaults) :], arguments.defaults, strict=True)
         named = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
         for argument, default in (*with_default, *named):
-            is_number = isinstance(default, ast.Constant) and isinstance(default.value, bool | int | float)
-            if is_number and argument.arg not in _TOLD:
+            if not isinstance(default, ast.Constant) or argument.arg in _TOLD:
+                continue
+            if isinstance(default.value, bool | int | float):
                 start, end = self.source.span(default)
                 other = _other(default.value)
                 self._add("default", start, end, other, f"the default of {argument.arg} is {other}")

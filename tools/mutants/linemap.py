@@ -245,7 +245,7 @@ class TestChoice:
 
         def place(test: str) -> tuple[bool, bool, int, float, str]:
             takes = self.known.duration(test)
-            return test not in own, takes > SLOW_SECONDS, -nearness(file, test), takes, test
+            return takes > SLOW_SECONDS, test not in own, -nearness(file, test), takes, test
 
         return sorted(tests, key=place)
 

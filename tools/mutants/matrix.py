@@ -270,7 +270,10 @@ class Matrix:
                 f"{len(plans) - len(todo)} of {len(plans)} mutants are done; {len(todo)} to go, {jobs} at a time"
             )
             _work(
-                todo, trees, lambda tree, entry: self._one(tree, *entry, hashes), self._progress(todo, jobs)
+                todo,
+                trees,
+                lambda tree, entry: self._one(tree, entry[0], entry[1], hashes),
+                self._progress(todo, jobs),
             )
 
     def _first(self, tests: Sequence[str], seconds: float, *, at_least_one: bool) -> list[str]:

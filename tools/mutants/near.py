@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tools.mutants.catalogue import SOURCE, Mutant
-from tools.mutants.linemap import TestChoice, all_tests, mirrored
-from tools.mutants.matrix import START_SECONDS
+from tools.mutants.linemap import START_SECONDS, TestChoice, all_tests, mirrored
 from tools.mutants.trees import environment, listed
 
 SECONDS = 180

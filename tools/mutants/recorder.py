@@ -11,7 +11,7 @@ before all others. With HEADSCOPE_RECORD_LINES=1 there is also, in one
 import json
 import os
 import sys
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TextIO
@@ -97,7 +97,7 @@ class Lines:
         )
         self._coverage.start()
         self._context = ""
-        self._seconds: Counter[str] = Counter()
+        self._seconds: dict[str, float] = defaultdict(float)
         self._seconds_path = folder / f"seconds.{os.getpid()}.json"
         self._uses: set[tuple[str, str]] = set()
         self._uses_path = folder / f"fixtures.{os.getpid()}.json"
