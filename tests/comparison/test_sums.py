@@ -1,5 +1,7 @@
 """The sums of a comparison merge exactly, and padding counts for nothing."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -89,3 +91,32 @@ def test_known_values() -> None:
     entropy = -(0.75 * np.log(0.75) + 0.25 * np.log(0.25))
     np.testing.assert_allclose(js[2], entropy - np.log(2) / 2, atol=1e-6)
     assert js[2] == pytest.approx(0.2158, abs=1e-4)
+
+
+def test_the_ends_are_the_last_third_of_the_layers_less_the_first() -> None:
+    grid = HeadGrid("encoder", layers=6, heads=2, causal=False)
+    first, drawn = random_texts(grid, LENGTHS), random_texts(grid, LENGTHS, seed=1)
+    apart = torch.tensor([0.0, 0.1, 0.2, 0.3, 0.9, 1.0])[:, None, None, None]  # by layer
+    second = [
+        replace(text, maps=(1 - apart) * text.maps + apart * other.maps)
+        for text, other in zip(first, drawn, strict=True)
+    ]
+    sums = AttentionSums.zeros(grid)
+    for one, other in zip(batches(grid, first), batches(grid, second), strict=True):
+        sums.update(one, other)
+    by_text = np.array(
+        [
+            [1 - np.mean([cosine(a, b) for a, b in zip(*maps, strict=True)]) for maps in layers]
+            for layers in (
+                zip(a.maps.numpy(), b.maps.numpy(), strict=True) for a, b in zip(first, second, strict=True)
+            )
+        ]
+    )  # (text, layer)
+    expected = by_text[:, [4, 5]].mean(1) - by_text[:, [0, 1]].mean(1)
+    assert expected.mean() > 0.1
+    assert sums.ends.mean()[0] == pytest.approx(expected.mean(), abs=1e-5)
+    assert sums.ends.stderr()[0] == pytest.approx(expected.std(ddof=1) / len(expected) ** 0.5, abs=1e-5)
+
+
+def cosine(first: np.ndarray, second: np.ndarray) -> float:  # type: ignore[type-arg]  # (query, key)
+    return float((first * second).sum() / np.sqrt((first**2).sum() * (second**2).sum()))
