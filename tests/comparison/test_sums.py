@@ -118,5 +118,5 @@ def test_the_ends_are_the_last_third_of_the_layers_less_the_first() -> None:
     assert sums.ends.stderr()[0] == pytest.approx(expected.std(ddof=1) / len(expected) ** 0.5, abs=1e-5)
 
 
-def cosine(first: np.ndarray, second: np.ndarray) -> float:  # type: ignore[type-arg]  # (query, key)
+def cosine(first: np.ndarray, second: np.ndarray) -> float:
     return float((first * second).sum() / np.sqrt((first**2).sum() * (second**2).sum()))
