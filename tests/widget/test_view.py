@@ -138,6 +138,12 @@ def test_saved_as_a_file_and_drawn_as_a_picture(tmp_path: Path) -> None:
     assert widget.draw(layer=0, heads=()).get_title(loc="left") == "tiny-t5: layer 0, cross"
 
 
+def test_the_front_end_is_given_the_weights_and_what_they_are() -> None:
+    weights = np.array([[1.0, 0.0], [0.5, 0.5]])[None, None]  # (layer, head, query, key)
+    widget = hs.view(attentions=weights, tokens=["a", "b"])
+    assert {"about", "blob"} <= widget.get_state().keys()
+
+
 def test_weights_of_a_hundredth_are_drawn_and_smaller_ones_not() -> None:
     weights = np.array([[0.995, 0.005], [0.985, 0.015]])[None, None]  # (layer, head, query, key)
     widget = hs.view(attentions=weights, tokens=["a", "b"], layer=0, heads=0)
