@@ -5,10 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from scipy.stats import ttest_1samp
 from tests.helpers.attention import Text, batches, random_texts
 
-from headscope.comparison.sums import AttentionSums, StackSums
+from headscope.comparison.result import _measure_rows
+from headscope.comparison.sums import AttentionSums, MeasureSums, StackSums
 from headscope.errors import CaptureError
+from headscope.measures import MEASURES
 from headscope.measures.reductions import cosine_of, divergence_of
 from headscope.types import HeadGrid
 
@@ -120,3 +123,21 @@ def test_the_ends_are_the_last_third_of_the_layers_less_the_first() -> None:
 
 def cosine(first: np.ndarray, second: np.ndarray) -> float:
     return float((first * second).sum() / np.sqrt((first**2).sum() * (second**2).sum()))
+
+
+def test_a_change_is_sure_by_an_interval_for_all_heads_and_labels() -> None:
+    """Student's t over texts, as SciPy has it, at 5 % shared by all numbers of the measure."""
+    texts, grid = 30, HeadGrid("encoder", layers=2, heads=3, causal=False)
+    sums = MeasureSums.zeros(MEASURES.get("offset_attention"), grid)
+    offsets = sums.change.total.shape[-1]
+    values = np.random.default_rng(0).normal(size=(2, texts, 3, offsets))  # (layer, text, head, offset)
+    values += np.linspace(0, 1, 3)[:, None]
+    for layer in range(2):
+        before = torch.zeros(texts, 3, offsets)
+        sums.first.means.add(before, layer=layer)
+        sums.second.means.add(torch.tensor(values[layer]), layer=layer)
+        sums.change.add(torch.tensor(values[layer]), layer=layer)
+    p = ttest_1samp(values, 0, axis=1).pvalue  # (layer, head, offset)
+    expected = (p < 0.05 / p.size).sum((0, 1))
+    assert expected.sum() < (p < 0.05).sum()
+    assert [row["heads_sure"] for row in _measure_rows(sums)] == expected.tolist()
