@@ -2,6 +2,7 @@
 
 import json
 import textwrap
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -179,18 +180,19 @@ def test_rules_add_tests_and_leave_others_out(root: Path) -> None:
     assert choice.tests_of(SOURCE, [8], most=9, budget=9).tests == ("tests/stats/test_weak.py",)
 
 
-def run_in(root: Path, mutant: Mutant, *, enough: int = 0, first: bool = False) -> dict[str, list[str]]:
+def run_in(
+    root: Path, mutant: Mutant, *, enough: int = 0, first: bool = False, begin: tuple[str, ...] = ()
+) -> dict[str, list[str]]:
     """The failing tests of a mutant, by test file, in a tree that has the recorder beside it."""
     choice = linemap.TestChoice(known(), NO_RULES, root)
     tests = [test for test in known().tests if (root / test).is_file()]
-    tree = Tree(root)
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, closing(Tree(root)) as tree:
         paths = f"{root / 'src'}:{ROOT}"
         patch.setattr(
             "tools.mutants.trees.environment", lambda at: {"PYTHONPATH": paths, "PATH": "/usr/bin:/bin"}
         )
         with tree.changed(mutant.file, mutant.applied((root / mutant.file).read_text())):
-            return matrix.Runner(choice, enough=enough).failing(tree, tests, first=first)
+            return matrix.Runner(choice, enough=enough).failing(tree, tests, first=first, begin=begin)
 
 
 def test_a_run_tells_which_tests_of_which_file_fail_and_leaves_the_tree_as_it_was(root: Path) -> None:
@@ -200,6 +202,29 @@ def test_a_run_tells_which_tests_of_which_file_fail_and_leaves_the_tree_as_it_wa
         "tests/stats/test_weak.py": [],
     }
     assert (root / SOURCE).read_text() == CODE
+
+
+def test_what_numba_compiled_is_there_again_after_a_fault_and_not_within(root: Path) -> None:
+    kept = root / "src/headscope/stats/__pycache__/other.smaller-1.py311.nbi"
+    kept.parent.mkdir(exist_ok=True)
+    kept.write_text("faultless")
+    before = (root / SOURCE).stat().st_mtime_ns
+    with closing(Tree(root)) as tree:
+        with tree.changed(SOURCE, f"import numba\n{CODE}"):
+            assert not kept.exists()
+            kept.write_text("of the fault")
+            kept.with_name("another.nbc").write_text("of the fault")
+        assert kept.read_text() == "faultless"
+        assert not kept.with_name("another.nbc").exists()
+        assert (root / SOURCE).stat().st_mtime_ns == before  # by which numba tells sources apart
+
+
+def test_a_slow_test_file_comes_behind_one_that_is_farther_away(root: Path) -> None:
+    far = root / "tests/run/test_far.py"
+    far.parent.mkdir()
+    far.write_text("")
+    choice = linemap.TestChoice(known(seconds=[1.0, 50.0, 5.0]), NO_RULES, root)
+    assert choice.tests_of(SOURCE, [8], most=9, budget=200).tests == (SAMPLE, "tests/run/test_far.py", WEAK)
 
 
 def test_once_enough_files_fail_no_other_begins(root: Path) -> None:
@@ -226,38 +251,99 @@ def planned(root: Path, mutant: Mutant = FAULT) -> matrix.Planned:
     return plan
 
 
+SAMPLE, WEAK = "tests/stats/test_sample.py", "tests/stats/test_weak.py"
+
+
 def test_what_was_run_is_not_run_again_until_snippet_or_test_change(root: Path, tmp_path: Path) -> None:
-    plan, hashes = planned(root), {"tests/stats/test_sample.py": "a", "tests/stats/test_weak.py": "b"}
-    journal = matrix.Journal(tmp_path / "results.jsonl")
-    assert journal.missing(plan, hashes, 0) == list(hashes)
-    journal.add("fault", matrix.Row(plan.key, {"tests/stats/test_sample.py": ("a", ["test_smaller"])}, 1.0))
-    again = matrix.Journal(tmp_path / "results.jsonl")  # as the next process reads it
-    assert again.missing(plan, hashes, 0) == ["tests/stats/test_weak.py"]
+    plan, hashes = planned(root), {SAMPLE: "a", WEAK: "b"}
+    results = matrix.Results(tmp_path / "matrix.json")
+    assert results.missing(plan, hashes, 0) == list(hashes)
+    results.add("fault", matrix.Row(plan.key, {SAMPLE: ("a", "test_smaller")}, 1.0))
+    again = matrix.Results(tmp_path / "matrix.json")  # as the next process reads it, in another clone
+    assert again.missing(plan, hashes, 0) == [WEAK]
     assert again.missing(plan, hashes, 1) == []
-    assert again.missing(plan, hashes | {"tests/stats/test_sample.py": "c"}, 1) == list(hashes)
+    assert again.missing(plan, hashes | {SAMPLE: "c"}, 1) == list(hashes)
+    again.add("fault", matrix.Row(plan.key, {WEAK: ("b", "")}, 1.0))
+    assert matrix.Results(tmp_path / "matrix.json").missing(plan, hashes, 0) == []
     other = planned(root, replace(FAULT, new="    if first >= second:"))
     assert again.missing(other, hashes, 0) == list(hashes)
 
 
+def test_what_caught_a_mutant_before_it_changed_is_remembered_and_run_again(
+    root: Path, tmp_path: Path
+) -> None:
+    path, plan = tmp_path / "matrix.json", planned(root)
+    results = matrix.Results(path)
+    for id in ("fault", "other"):
+        cells = {SAMPLE: ("a", "test_smaller"), WEAK: ("b", "")}
+        results.add(id, matrix.Row(plan.key, cells, 1.0))
+    # Both test files change, and are run for the other mutant alone.
+    results.add("other", matrix.Row(plan.key, {SAMPLE: ("c", ""), WEAK: ("d", "")}, 1.0))
+    assert matrix.caught_by(path) == {"fault": {SAMPLE: "test_smaller"}, "other": {}}
+    again = matrix.Results(path)
+    assert again.missing(plan, {SAMPLE: "c", WEAK: "d"}, 1) == [SAMPLE, WEAK]
+    # The source changes, and one test file is run.
+    again.add("fault", matrix.Row(plan.key, {SAMPLE: ("c", "test_smaller")}, 1.0))
+    again.add("fault", matrix.Row("another key", {WEAK: ("d", "")}, 1.0))
+    changed = replace(plan, key="another key")
+    assert again.missing(changed, {SAMPLE: "c", WEAK: "d"}, 1) == [SAMPLE]
+    assert matrix.caught_by(path)["fault"] == {SAMPLE: "test_smaller"}
+    again.keep({"fault"}, {WEAK})
+    assert matrix.caught_by(path) == {"fault": {}}
+
+
 def test_the_matrix_is_sorted_and_says_what_catches_a_mutant_alone(root: Path, tmp_path: Path) -> None:
-    plan, journal = planned(root), matrix.Journal(tmp_path / "results.jsonl")
-    cells = {"tests/stats/test_sample.py": ("a", ["one", "two"]), "tests/stats/test_weak.py": ("b", [])}
-    journal.add("fault", matrix.Row(plan.key, cells, 2.0))
-    made = matrix.written([plan], journal, tmp_path / "matrix.json")
-    assert made["fault"]["caught"] == {"tests/stats/test_sample.py": 2}
-    assert (made["fault"]["ran"], matrix.read(tmp_path / "matrix.json")) == (2, made)
+    plan, path = planned(root), tmp_path / "matrix.json"
+    results = matrix.Results(path)
+    for id in ("later", "fault"):
+        results.add(id, matrix.Row(plan.key, {SAMPLE: ("a", "one"), WEAK: ("b", "")}, 2.0))
+    made = matrix.caught_by(path)
+    assert list(made) == ["fault", "later"]
     said = "\n".join(matrix.summary([FAULT], made))
-    assert "tests/stats/test_sample.py: fault" in said
-    assert matrix.lost_without(["tests/stats/test_sample.py"], made) == {
-        "fault": ["tests/stats/test_sample.py"]
-    }
-    assert matrix.lost_without(["tests/stats/test_weak.py"], made) == {}
+    assert f"{SAMPLE}: fault" in said
+    assert matrix.lost_without([SAMPLE], made) == {"fault": [SAMPLE], "later": [SAMPLE]}
+    assert matrix.lost_without([WEAK], made) == {}
 
 
 def test_two_files_that_catch_a_mutant_together_may_not_both_go() -> None:
-    made = {"fault": {"caught": {"a": 1, "b": 1}}}
+    made = {"fault": {"a": "test_a", "b": "test_b"}}
     assert matrix.lost_without(["a"], made) == {}
     assert matrix.lost_without(["a", "b", "c"], made) == {"fault": ["a", "b"]}
+
+
+def test_the_test_that_caught_a_mutant_is_run_first(root: Path) -> None:
+    assert run_in(root, FAULT, first=True) == {SAMPLE: ["test_smaller"]}
+    assert run_in(root, FAULT, first=True, begin=(f"{SAMPLE}::test_larger",)) == {SAMPLE: ["test_larger"]}
+    gone = run_in(root, FAULT, first=True, begin=(f"{SAMPLE}::test_that_was_renamed",))
+    assert gone == {SAMPLE: ["test_smaller"]}
+
+
+def test_a_mutant_is_run_again_if_its_source_or_all_that_caught_it_changed(root: Path) -> None:
+    one, two = {"fault": {SAMPLE: "test_smaller"}}, {"fault": {SAMPLE: "test_smaller", WEAK: "test_it"}}
+
+    def again(files: list[str], caught: dict[str, dict[str, str]]) -> tuple[int, list[Mutant]]:
+        return near.unsettled(near.Change(files), root, [FAULT], caught)
+
+    assert again([SAMPLE], one) == (0, [FAULT])
+    assert again([SAMPLE], two) == (1, [])
+    assert again([SOURCE], two) == (0, [FAULT])
+    (root / WEAK).write_text(f"from tests.helpers.numbers import one\n{(root / WEAK).read_text()}")
+    assert again([SAMPLE, "tests/helpers/numbers.py"], two) == (0, [FAULT])
+    assert again([SAMPLE], {"fault": {}}) == (0, [])
+
+
+def test_test_files_written_since_the_recording_are_among_those_of_their_folder(root: Path) -> None:
+    new = root / "tests/stats/test_new.py"
+    new.write_text("")
+    choice = linemap.TestChoice(known(sources={}), NO_RULES, root)
+    assert choice.tests_of(SOURCE, [8], most=0, budget=0).tests == (SAMPLE, "tests/stats/test_new.py")
+
+
+def test_papers_have_tests_of_their_own() -> None:
+    tests = {"papers/tests/parser/test_scorers.py", "tests/parser/test_scorers.py"}
+    file = "papers/src/headscope_papers/parser/scorers.py"
+    assert linemap.mirrored(file, tests) == ["papers/tests/parser/test_scorers.py"]
+    assert catalogue.folder_of(file) == "papers"
 
 
 def test_changed_lines_are_those_of_the_new_text() -> None:
@@ -265,7 +351,7 @@ def test_changed_lines_are_those_of_the_new_text() -> None:
     assert near.changed_lines(diff) == [3, 6, 9, 10, 11]
 
 
-def selected(root: Path, files: list[str], seconds: float, **caught: dict[str, int]) -> near.Selection:
+def selected(root: Path, files: list[str], seconds: float, **caught: dict[str, str]) -> near.Selection:
     far = root / "tests/run/test_far.py"
     far.parent.mkdir(exist_ok=True)
     far.write_text("")
@@ -283,7 +369,7 @@ def test_near_runs_changed_tests_first_and_says_what_is_left_out(root: Path) -> 
 
 def test_near_runs_what_caught_a_mutant_before_what_only_executes_the_lines(root: Path) -> None:
     assert selected(root, [SOURCE], 1.5).tests == ("tests/stats/test_sample.py",)
-    weak = {"tests/stats/test_weak.py": 1}
+    weak = {"tests/stats/test_weak.py": "test_something_comes"}
     assert selected(root, [SOURCE], 1.5, fault=weak).tests == ("tests/stats/test_weak.py",)
 
 
@@ -377,7 +463,7 @@ def test_a_map_says_which_lines_run_when_something_is_called(tmp_path: Path) -> 
     assert made.executing(SOURCE, CODE, [8]) == {"tests/a.py"}
     assert made.executing(SOURCE, CODE, [15]) == {"tests/b.py"}
     assert made.of_file(SOURCE) == {"tests/a.py", "tests/b.py"}  # the third only loads the file
-    assert (made.duration("tests/a.py"), made.failing) == (2.0, {"tests/a.py::test"})
+    assert (made.duration("tests/a.py"), set(made.failing)) == (2.0, {"tests/a.py::test"})
 
 
 def test_durations_are_those_of_a_report_where_there_is_one(tmp_path: Path) -> None:

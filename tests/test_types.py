@@ -6,7 +6,7 @@ import torch
 from tests.helpers.attention import random_texts, token_batch
 
 from headscope.errors import OptionError
-from headscope.types import AttentionBatch, HeadChoice, HeadGrid, HeadId, LabelledArray
+from headscope.types import AttentionBatch, HeadChoice, HeadGrid, HeadId, LabelledArray, numbering
 
 
 def test_heads_are_written_layer_dot_head() -> None:
@@ -96,3 +96,16 @@ def test_an_array_has_the_dimensions_of_its_labels() -> None:
     assert array.dims == ("layer", "head")
     assert array.coords == {"layer": range(2), "head": range(3)}
     assert (array.description, array.units) == ("nothing", "nats")
+
+
+@pytest.mark.parametrize(
+    ("layers", "words"),
+    [
+        ((), ""),
+        ((3,), "Layer 0 of the decoder is layer 3 of the network."),
+        ((1, 3, 5), "Layers 0, 1, 2 of the decoder are layers 1, 3, 5 of the network."),
+    ],
+)
+def test_layers_that_are_counted_otherwise_in_the_network(layers: tuple[int, ...], words: str) -> None:
+    assert numbering("decoder", layers) == words
+    assert HeadGrid("decoder", 3, 2, causal=True, module_layers=layers).numbering == words

@@ -57,3 +57,10 @@ def test_pairs() -> None:
     assert each_pair(KINDS, "zero")[1] == PlannedEdit(
         "near, even", heads("0.0", "0.1", "0.2", "1.1", "1.2"), "zero"
     )
+
+
+def test_random_sets_are_as_large_as_the_kinds_they_stand_beside() -> None:
+    every = [f"{layer}.{head}" for layer in range(6) for head in range(8)]
+    planned = sentence_masks({"most": heads(*every[:40]), "few": heads(*every[40:])})
+    control = [len(edit.heads) for edit in planned if "random" in edit.name]
+    assert control == [40] * 2 * RANDOM_SETS + [8] * 2 * RANDOM_SETS

@@ -1,6 +1,7 @@
 """Nothing is lost when an atlas is written: not what others wrote, the mode, nor the old file when writing fails."""
 
 import errno
+import fcntl
 import os
 import signal
 import stat
@@ -157,6 +158,20 @@ def test_a_writer_does_not_wait_for_ever(path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(lock, "PATIENCE", 0)
     with replacing(path), pytest.raises(OutputError, match="is being written by another program"):
         build().save(path)
+
+
+def test_a_lock_whose_file_was_taken_away_is_taken_anew(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another writer had it when the file was opened, and took the file away before the lock was there."""
+    beside, hold = lock.lock_file(path), fcntl.flock
+
+    def late(handle: int, operation: int) -> None:
+        monkeypatch.setattr(fcntl, "flock", hold)
+        beside.unlink()
+        hold(handle, operation)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    with lock.lock(path):
+        assert beside.exists()
 
 
 def test_the_lock_of_a_killed_writer_is_free(path: Path) -> None:

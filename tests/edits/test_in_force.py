@@ -361,3 +361,18 @@ def test_gradients_flow_through_an_edit() -> None:
     by_head = query.grad.unflatten(0, (4, -1)).abs().amax((1, 2))
     assert by_head[1] == 0
     assert (by_head[[0, 2, 3]] > 0).all()
+
+
+@pytest.mark.parametrize("how", ["intra", "inter"])
+def test_with_a_cache_each_token_keeps_its_sentence(how: Any) -> None:
+    model = writers()["gpt2"]
+    network: Any = model.network
+    ids, sentences = torch.tensor([[7, 21, 30, 9, 40, 12]]), torch.tensor([[0, 0, 0, 1, 1, 1]])
+    with edit(model, "all", how=how, sentences=sentences), torch.no_grad():
+        expected = network(ids, use_cache=False).logits
+    with edit(model, "all", how=how, sentences=sentences[:, :4]), torch.no_grad():
+        first = network(ids[:, :4], use_cache=True)
+    with edit(model, "all", how=how, sentences=sentences), torch.no_grad():
+        rest = network(ids[:, 4:], past_key_values=first.past_key_values, use_cache=True)
+    found = torch.cat([first.logits, rest.logits], 1)
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)

@@ -13,7 +13,7 @@ from tests.helpers.kinds import EVEN, centre, kinds_atlas, kinds_of_heads
 from headscope.atlas import Atlas
 from headscope.errors import AtlasError, HeadscopeWarning, OptionError
 from headscope.kinds import stability
-from headscope.kinds.clusters import Separation, cluster, silhouette
+from headscope.kinds.clusters import Separation, cluster, separation, silhouette
 from headscope.kinds.features import head_features
 from headscope.kinds.kind_names import description, group_shares, name_kinds
 from headscope.kinds.kinds import HeadKinds, head_types
@@ -194,3 +194,19 @@ def test_what_makes_kinds_well_separated() -> None:
     assert faint.reasons == ["silhouette 0.20 is below 0.25"]
     assert not Separation(silhouette=float("nan"), p_value=0.01, difference=0.5).is_clear
     assert len(Separation(silhouette=0.5, p_value=0.4, difference=0.01).reasons) == 2
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_numbers_of_clusters_are_those_of_their_centres(seed: int) -> None:
+    values = np.random.default_rng(seed).dirichlet(np.ones(5), 60)
+    found = cluster(values, k=6, seed=seed, starts=3)
+    assert found.predict(found.centres).tolist() == [0, 1, 2, 3, 4, 5]
+    assert (np.diff(found.centres[:, 0]) >= 0).all()
+
+
+def test_heads_of_one_cloud_of_shares_are_not_separated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shares that add up to 1 lie in corners, where no normal cloud lies; one that is normal in logarithms does."""
+    monkeypatch.setattr("headscope.kinds.clusters.NULL_STARTS", 2)
+    logarithms = np.random.default_rng(0).normal(size=(48, 4)) * 6
+    values = np.exp(logarithms) / np.exp(logarithms).sum(1, keepdims=True)
+    assert separation(values, cluster(values, k=3)).p_value > 0.05

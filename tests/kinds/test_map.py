@@ -137,3 +137,10 @@ def test_the_same_seed_gives_the_same_neighbours() -> None:
 def test_few_heads_are_refused() -> None:
     with pytest.raises(AtlasError, match="at least 8 heads"):
         feature_map(random_atlas(2, 3))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_farthest_head_lies_on_the_positive_side_of_each_axis(seed: int) -> None:
+    points = np.random.default_rng(seed).uniform(0, 0.6, (12, 2))
+    for along in places(head_map(planar(points, layers=3, heads=4))).T:
+        assert along.max() == np.abs(along).max()

@@ -1,12 +1,15 @@
 """The five patterns: maps made by hand are what they are, and nothing but the map counts."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from safetensors.torch import save_file
+from tests.helpers.attention import random_texts
 from tests.helpers.tiny import tiny
+from tests.seams import measured
 from torch import Tensor
 
 from headscope.capture import survey
@@ -285,3 +288,14 @@ def test_shares_are_those_of_the_classifier(classifier: PatternClassifier) -> No
 def test_shares_do_not_fit_cross_attention() -> None:
     assert not PatternShares.fits(HeadGrid("cross", 2, 2, causal=False))
     assert PatternShares.fits(HeadGrid("decoder", 2, 2, causal=True))
+
+
+def test_the_whole_is_the_mean_of_all_layers() -> None:
+    grid = HeadGrid("encoder", 3, 2, causal=False)
+    [text] = random_texts(grid, [24], specials=False)
+    of_layers = torch.stack([line(24, 0), column(24), even(24)])  # (layer, query, key)
+    shown = replace(text, maps=of_layers[:, None].expand(-1, 2, -1, -1))
+    found = measured(PatternShares, [shown], grid).result()
+    by_layer = found["pattern_share_layer"].values
+    assert len({tuple(row) for row in by_layer}) == 3
+    np.testing.assert_allclose(found["pattern_share_whole"].values, by_layer.mean(0))

@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 
 from headscope.known_heads import reading
-from headscope.types import AttentionBatch, TokenBatch
+from headscope.types import SEP, AttentionBatch, TokenBatch
 
 HALF, START = 4, 1
 LENGTH = START + 2 * HALF
@@ -126,3 +126,10 @@ def test_place_alone_beside_even_attention(batch: AttentionBatch) -> None:
             assert float(value[text, 1]) == pytest.approx(mean / len(queries), abs=1e-6)
             assert float(even[text, 1]) == pytest.approx(sum(1 / (q + 1) for q in queries) / len(queries))
         assert applies.all()
+
+
+def test_separators_are_no_copies_of_each_other() -> None:
+    words = tokens([[9, 5, 3, 5, 3]], [5])
+    words.role[0, [2, 4]] = SEP
+    batch = AttentionBatch.observed(0, causal(1, 2, 5, seed=1), words, words)
+    assert torch.nonzero(reading.copies(batch)[0]).tolist() == [[3, 1]]

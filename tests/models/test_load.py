@@ -14,10 +14,12 @@ from safetensors.torch import load_file, save_file
 from tests.helpers.tasks import headed
 from tests.helpers.tiny import BUILDERS, saved, tiny
 from transformers import PreTrainedTokenizerBase
+from transformers.utils import logging as transformers_logging
 
 import headscope as hs
 from headscope.errors import HeadscopeWarning, ModelError, OptionError
 from headscope.models import DEMO_MODELS
+from headscope.models.load import quiet_transformers
 from headscope.models.sources import Origin, explain
 from headscope.pages.seen import observe
 
@@ -264,3 +266,14 @@ def test_a_pooler_that_was_made_up_does_not_change_the_hash(tmp_path: Path) -> N
     assert not made_up[0].equal(made_up[1])
     assert first.weights_hash == second.weights_hash
     assert first.weights_hash != model.weights_hash
+
+
+def test_transformers_says_nothing_while_a_model_is_loaded(caplog: pytest.LogCaptureFixture) -> None:
+    log = transformers_logging.get_logger("transformers.modeling_utils")
+    verbosity = transformers_logging.get_verbosity()
+    with quiet_transformers():
+        log.error("while it is loaded")
+        assert not transformers_logging.is_progress_bar_enabled()
+    log.error("afterwards")
+    assert caplog.messages == ["afterwards"]
+    assert transformers_logging.get_verbosity() == verbosity

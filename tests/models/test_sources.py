@@ -14,6 +14,7 @@ from transformers import PreTrainedModel
 import headscope as hs
 from headscope.errors import HeadscopeError, ModelError, OptionError
 from headscope.models import Model
+from headscope.models.sources import Origin
 from headscope.pages.seen import observe
 
 TEXT = "the cat sat on the mat"
@@ -184,3 +185,11 @@ def test_the_class_of_the_checkpoint_has_the_head(tmp_path: Path) -> None:
     assert hs.with_head(hs.load(saved("florence2", tmp_path)), "writing").architecture.startswith(
         "Florence2For"
     )
+
+
+def test_weights_with_a_device_map_lie_where_it_says_and_others_are_moved() -> None:
+    assert not Origin("a", "a").is_placed
+    assert "device_map" not in Origin("a", "a").weights
+    placed = Origin("a", "a", device_map="auto")
+    assert placed.is_placed
+    assert placed.weights["device_map"] == "auto"

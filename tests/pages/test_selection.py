@@ -36,6 +36,9 @@ def test_means_and_differences_the_clearest_first() -> None:
     assert (first.unit, first.verdict, second.verdict) == ("nats", "above", "unclear")
     assert first.selected == pytest.approx(inside.mean(), rel=1e-4)
     assert first.rest == pytest.approx((clear.sum() - inside.sum()) / 9, rel=1e-4)
+    rest = np.delete(clear.ravel(), [4 * head.layer + head.head for head in HEADS])
+    of_two = ttest_ind(inside, rest, equal_var=False).confidence_interval(1 - 0.05 / 2)
+    assert (first.low, first.high) == pytest.approx((of_two.low, of_two.high), rel=1e-3)
     assert first.low is not None
     assert first.low < (first.difference or 0) == pytest.approx(1, abs=0.05)
     assert found.about.startswith("Means over 3 heads and over the other 9.")

@@ -85,3 +85,14 @@ def test_documents_are_counted_once_however_often_they_come() -> None:
         other.add(number)
     one.merge(other)
     assert (len(one), len(other), len(Documents())) == (4, 2, 0)
+
+
+def test_documents_that_two_parts_share_count_once() -> None:
+    first, second = Documents(), Documents()
+    for number in (0, 1, 3):
+        first.add(number)
+    for number in (3, 3, 4, 9):
+        second.add(number)
+    first.merge(second)
+    assert len(first) == len({0, 1, 3, 4, 9})
+    assert len(first.empty()) == 0

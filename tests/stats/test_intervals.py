@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from headscope.errors import OptionError
 from headscope.stats.intervals import mean_interval, mean_share_interval, share_interval, student
 
 
@@ -109,3 +110,9 @@ def test_a_mean_of_shares_has_wilsons_interval_at_students_t() -> None:
         for end in mean_share_interval(share, stderr, units, level=0.8):
             reach = quantile * math.sqrt(end * (1 - end) / cases)
             assert abs(end - share) == pytest.approx(reach, abs=1e-9)
+
+
+@pytest.mark.parametrize("level", [0, 1, -0.5, 95])
+def test_a_level_that_no_interval_has_is_refused(level: float) -> None:
+    with pytest.raises(OptionError, match=f"between 0 and 1, not {level}"):
+        student(10, level=level)

@@ -9,6 +9,7 @@ import pytest
 import torch
 from matplotlib import pyplot
 from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
 from tests.helpers.stored import read_maps
 from tests.helpers.tiny import tiny
 
@@ -135,6 +136,19 @@ def test_saved_as_a_file_and_drawn_as_a_picture(tmp_path: Path) -> None:
     assert isinstance(widget.draw("matrix"), Axes)
     assert widget.draw("matrix").get_title(loc="left") == "tiny-t5: head 1.2, cross"
     assert widget.draw(layer=0, heads=()).get_title(loc="left") == "tiny-t5: layer 0, cross"
+
+
+def test_the_front_end_is_given_the_weights_and_what_they_are() -> None:
+    weights = np.array([[1.0, 0.0], [0.5, 0.5]])[None, None]  # (layer, head, query, key)
+    widget = hs.view(attentions=weights, tokens=["a", "b"])
+    assert {"about", "blob"} <= widget.get_state().keys()
+
+
+def test_weights_of_a_hundredth_are_drawn_and_smaller_ones_not() -> None:
+    weights = np.array([[0.995, 0.005], [0.985, 0.015]])[None, None]  # (layer, head, query, key)
+    widget = hs.view(attentions=weights, tokens=["a", "b"], layer=0, heads=0)
+    [lines] = [one for one in widget.draw().collections if isinstance(one, LineCollection)]
+    assert len(lines.get_segments()) == 3
 
 
 @pytest.mark.parametrize(

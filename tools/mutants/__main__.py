@@ -62,10 +62,18 @@ def main() -> int:
             help="stop when so many files caught a mutant; 0: never",
         )
         command.add_argument(
+            "--seconds",
+            type=float,
+            default=float("inf"),
+            help="run so many seconds of tests of each mutant now, the rest another time",
+        )
+        command.add_argument(
             "--patience", type=float, default=matrix.PATIENCE, help="more on a machine that is busy"
         )
         command.add_argument(
-            "--changed", action="store_true", help="those whose source, or test, changed since --base"
+            "--changed",
+            action="store_true",
+            help="those whose source changed since --base, or every test that caught them",
         )
         command.add_argument("--base", default="HEAD", help="the commit that changes are counted from (HEAD)")
     recording = commands.add_parser("map")
@@ -121,13 +129,9 @@ def _plans(options: argparse.Namespace) -> list[matrix.Planned]:
     mutants = catalogue.selected(catalogue.read(), options.what)
     mutants = [mutant for mutant in mutants if options.by in (None, mutant.by)]
     if options.changed:
-        files = set(near.changes(catalogue.ROOT, options.base).files)
-        known = matrix.read()
-        mutants = [
-            mutant
-            for mutant in mutants
-            if mutant.file in files or files & set(known.get(mutant.id, {}).get("caught", ()))
-        ]
+        change = near.changes(catalogue.ROOT, options.base)
+        held, mutants = near.unsettled(change, catalogue.ROOT, mutants, matrix.caught_by())
+        print(f"{held} mutants of other files are caught by tests that did not change")
     if problems := catalogue.problems(mutants):
         raise SystemExit("\n".join(problems))
     return matrix.plan(mutants, matrix.choice_for(), most=options.most, budget=options.budget)
@@ -145,7 +149,7 @@ def show_plan(options: argparse.Namespace) -> int:
         print(
             f"{planned.mutant.id:44}{len(chosen.tests):4} files{chosen.seconds:7.0f} s  left out {chosen.left_out}"
         )
-    hours = sum(planned.chosen.seconds + matrix.START_SECONDS for planned in plans) / 3600
+    hours = sum(planned.chosen.seconds + linemap.START_SECONDS for planned in plans) / 3600
     print(
         f"{len(plans)} mutants, at most {hours:.1f} h of one core, {hours / options.jobs:.1f} h with {options.jobs}"
     )
@@ -174,27 +178,23 @@ def take_durations(options: argparse.Namespace) -> int:
 
 
 def make_matrix(options: argparse.Namespace) -> int:
-    """Run what is missing of the matrix and write it."""
-    plans = _plans(options)
-    journal = matrix.Journal()
-    try:
-        matrix.Matrix(matrix.choice_for(), _runner(options), journal, _tell).run(plans, jobs=options.jobs)
-    finally:
-        written = matrix.written(plans, journal)
-    ids = {mutant.id for mutant in catalogue.read()}
-    matrix.save({id: row for id, row in written.items() if id in ids})
+    """Run what is missing of the matrix."""
+    plans, results = _plans(options), matrix.Results()
+    results.keep({mutant.id for mutant in catalogue.read()}, linemap.all_tests(catalogue.ROOT))
+    making = matrix.Matrix(matrix.choice_for(), _runner(options), results, _tell)
+    making.run(plans, jobs=options.jobs, seconds=options.seconds)
     return summarise(options)
 
 
 def summarise(options: argparse.Namespace) -> int:
     """Say what the matrix says."""
-    print("\n".join(matrix.summary(catalogue.read(), matrix.read())))
+    print("\n".join(matrix.summary(catalogue.read(), matrix.caught_by())))
     return 0
 
 
 def show_without(options: argparse.Namespace) -> int:
     """Say which mutants only these test files catch."""
-    lost = matrix.lost_without([test.removeprefix("./") for test in options.tests], matrix.read())
+    lost = matrix.lost_without([test.removeprefix("./") for test in options.tests], matrix.caught_by())
     for id, tests in lost.items():
         print(f"{id}: caught by {', '.join(tests)} alone")
     print(f"{len(lost)} mutants would no longer be caught")
@@ -203,9 +203,8 @@ def show_without(options: argparse.Namespace) -> int:
 
 def again(options: argparse.Namespace) -> int:
     """See whether what was caught still is."""
-    lost = matrix.Again(matrix.choice_for(), _runner(options), matrix.read(), _tell).run(
-        _plans(options), jobs=options.jobs
-    )
+    running = matrix.Again(matrix.choice_for(), _runner(options), matrix.Results(), _tell)
+    lost = running.run(_plans(options), jobs=options.jobs)
     print(f"no longer caught: {', '.join(lost)}" if lost else "all that was caught is caught")
     return 1 if lost else 0
 
@@ -238,10 +237,9 @@ def strike(options: argparse.Namespace) -> int:
 
 def run_near(options: argparse.Namespace) -> int:
     """Run the tests that are nearest to what changed."""
-    choice, known = matrix.choice_for(), matrix.read()
+    choice, caught = matrix.choice_for(), matrix.caught_by()
     change = near.changes(catalogue.ROOT, options.base)
-    caught = {id: row["caught"] for id, row in known.items()}
-    seconds = max(0.0, options.seconds - near.JOBS * matrix.START_SECONDS) * near.JOBS
+    seconds = max(0.0, options.seconds - near.JOBS * linemap.START_SECONDS) * near.JOBS
     selection = near.select(change, choice, catalogue.read(), caught, seconds=seconds)
     print(near.told(change, selection, choice))
     if options.dry or not selection.tests:

@@ -16,6 +16,8 @@ ROOT = Path(__file__).parents[2]
 """The repository."""
 CATALOGUE = Path(__file__).with_name("mutants.toml")
 SOURCE = "src/headscope/"
+TESTS = {SOURCE: "tests/", "papers/src/headscope_papers/": "papers/tests/"}
+"""By folder of sources, the folder of its tests, which has the same folders."""
 MOST_LINES = 12
 """A mutant is a small fault: neither snippet is longer."""
 
@@ -59,8 +61,18 @@ class Mutant:
         return [begin + place for place in sorted(touched)]
 
 
+def inner_path(file: str) -> tuple[str, str]:
+    """The folder of the tests of a source file, and the file's path among the sources."""
+    for source, tests in TESTS.items():
+        if file.startswith(source):
+            return tests, file.removeprefix(source)
+    return "tests/", file
+
+
 def folder_of(file: str) -> str:
-    """The folder of src/headscope that a source file is in; headscope for one at the top."""
+    """The folder of src/headscope that a source file is in; headscope for one at the top, papers for all of theirs."""
+    if inner_path(file)[0] == "papers/tests/":
+        return "papers"
     parts = file.removeprefix(SOURCE).split("/")
     return parts[0] if len(parts) > 1 else "headscope"
 

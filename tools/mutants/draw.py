@@ -15,17 +15,6 @@ from pathlib import Path
 from tools.mutants.catalogue import MOST_LINES, ROOT, SOURCE, Mutant, folder_of, parsed
 
 LEFT_OUT = (
-    # These move to headscope-papers.
-    "reproduce/",
-    "probes/parser/",
-    "cli/commands/reproduce/",
-    "text/formats/framenet.py",
-    "text/formats/vectors.py",
-    # These are dropped.
-    "kinds/compiled/",
-    "capture/kernels/plain_torch.py",
-    "capture/kernels/identities.py",
-    "known_heads/successor.py",
     # Numbers and words that are fitted to the eye.
     "figures/style/",
 )
@@ -284,8 +273,9 @@ class _Finder:
         with_default = zip(plain[len(plain) - len(arguments.defaults) :], arguments.defaults, strict=True)
         named = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
         for argument, default in (*with_default, *named):
-            is_number = isinstance(default, ast.Constant) and isinstance(default.value, bool | int | float)
-            if is_number and argument.arg not in _TOLD:
+            if not isinstance(default, ast.Constant) or argument.arg in _TOLD:
+                continue
+            if isinstance(default.value, bool | int | float):
                 start, end = self.source.span(default)
                 other = _other(default.value)
                 self._add("default", start, end, other, f"the default of {argument.arg} is {other}")

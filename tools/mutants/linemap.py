@@ -17,13 +17,15 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from tools.mutants.catalogue import ROOT, SOURCE
+from tools.mutants.catalogue import ROOT, TESTS, inner_path
 from tools.mutants.recorder import FIXTURE
 
 MAP = Path(__file__).with_name("map.json")
 BY_HAND = Path(__file__).with_name("tests.toml")
 START_SECONDS = 6.0
 """How long pytest takes to start and to load torch and headscope."""
+SLOW_SECONDS = 15.0
+"""A test file that takes longer comes behind the others, however near it is."""
 UNKNOWN_SECONDS = 5.0
 """How long a test file is taken to run that was never recorded."""
 
@@ -157,15 +159,20 @@ class ByHand:
 
 def all_tests(root: Path) -> list[str]:
     """All test files of the repository."""
-    return sorted(path.relative_to(root).as_posix() for path in (root / "tests").rglob("test_*.py"))
+    return sorted(
+        path.relative_to(root).as_posix()
+        for folder in TESTS.values()
+        for path in (root / folder).rglob("test_*.py")
+    )
 
 
 def mirrored(file: str, tests: Iterable[str]) -> list[str]:
     """The test file of a source file's own name, or where there is none those that begin with its name."""
-    inner = Path(file.removeprefix(SOURCE))
+    start, path = inner_path(file)
+    inner = Path(path)
     folder, stem = inner.parent.as_posix(), inner.stem
     stem = inner.parent.name if stem == "__init__" else stem
-    start = "tests/" if folder == "." else f"tests/{folder}/"
+    start += "" if folder == "." else f"{folder}/"
     known = set(tests)
     if f"{start}test_{stem}.py" in known:
         return [f"{start}test_{stem}.py"]
@@ -174,7 +181,10 @@ def mirrored(file: str, tests: Iterable[str]) -> list[str]:
 
 def nearness(file: str, test: str) -> int:
     """How many folders a test file shares with a source file; more are nearer."""
-    mine, theirs = file.removeprefix(SOURCE).split("/"), test.removeprefix("tests/").split("/")
+    tests, inner = inner_path(file)
+    if not test.startswith(tests):
+        return 0
+    mine, theirs = inner.split("/"), test.removeprefix(tests).split("/")
     shared = 0
     for a, b in zip(mine[:-1], theirs[:-1], strict=False):
         if a != b:
@@ -210,15 +220,17 @@ class TestChoice:
     def tests_of(self, file: str, lines: Iterable[int], *, most: int, budget: float) -> Chosen:
         """At most so many files and seconds, the nearest and shortest first, and whatever must be among them.
 
-        That is the mirrored test file, what `tests.toml` adds, and of the files that execute the lines those in the
-        folder of the source's own name and the integration tests.
+        That is the mirrored test file, what `tests.toml` adds, of the files that execute the lines those in the folder
+        of the source's own name and the integration tests, and of that folder what was written since the recording.
         """
         text = (self.root / file).read_text(encoding="utf-8")
         there = set(self._tests)
         executing = self.known.executing(file, text, lines) & there if file.endswith(".py") else set()
-        own = f"tests/{file.removeprefix(SOURCE).split('/')[0]}/"
+        start, inner = inner_path(file)
+        own = f"{start}{inner.split('/')[0]}/"
         needed = {*mirrored(file, there), *self.by_hand.added(file, there)}
         needed |= {test for test in executing if test.startswith(own) or self.by_hand.is_always(test)}
+        needed |= {test for test in there if test.startswith(own) and test not in self.known.seconds}
         chosen = self._ordered(file, needed)
         spent = sum(map(self.known.duration, chosen))
         others = self._ordered(file, executing - needed)
@@ -226,10 +238,16 @@ class TestChoice:
             if len(chosen) < most and spent + self.known.duration(test) <= budget:
                 chosen.append(test)
                 spent += self.known.duration(test)
-        return Chosen(tuple(chosen), len(others) + len(needed) - len(chosen), spent)
+        return Chosen(tuple(self._ordered(file, chosen)), len(others) + len(needed) - len(chosen), spent)
 
     def _ordered(self, file: str, tests: Iterable[str]) -> list[str]:
-        return sorted(tests, key=lambda test: (-nearness(file, test), self.known.duration(test), test))
+        own = mirrored(file, self._tests)
+
+        def place(test: str) -> tuple[bool, bool, int, float, str]:
+            takes = self.known.duration(test)
+            return takes > SLOW_SECONDS, test not in own, -nearness(file, test), takes, test
+
+        return sorted(tests, key=place)
 
 
 def make(folder: Path, root: Path) -> dict[str, Any]:
@@ -251,7 +269,7 @@ def make(folder: Path, root: Path) -> dict[str, Any]:
         "tests": tests,
         "seconds": [round(seconds.get(test, UNKNOWN_SECONDS), 1) for test in tests],
         "failing": sorted(failing),
-        "sets": [_base32(sum(1 << places[test] for test in own)) for own in sets],
+        "sets": [base32(sum(1 << places[test] for test in own)) for own in sets],
         "sources": {file: own for file, own in sources.items() if own},
     }
 
@@ -283,7 +301,8 @@ def save(data: Mapping[str, Any], path: Path = MAP) -> None:
     path.write_text("{\n" + "\n".join(lines) + "\n}\n", encoding="utf-8")
 
 
-def _base32(bits: int) -> str:
+def base32(bits: int) -> str:
+    """A number in base 32, as `int(text, 32)` reads it."""
     digits = "0123456789abcdefghijklmnopqrstuv"
     text = ""
     while bits:

@@ -8,13 +8,12 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tools.mutants.catalogue import SOURCE, Mutant
-from tools.mutants.linemap import TestChoice, all_tests, mirrored
-from tools.mutants.matrix import START_SECONDS
+from tools.mutants.linemap import START_SECONDS, TestChoice, all_tests, mirrored
 from tools.mutants.trees import environment, listed
 
 SECONDS = 180
@@ -74,7 +73,7 @@ def select(
     change: Change,
     choice: TestChoice,
     mutants: Sequence[Mutant],
-    caught: dict[str, dict[str, int]],
+    caught: Mapping[str, Mapping[str, str]],
     *,
     seconds: float,
 ) -> Selection:
@@ -107,6 +106,24 @@ def select(
     return Selection(tuple(chosen), tuple(test for test in ranked if test not in chosen), spent)
 
 
+def unsettled(
+    change: Change, root: Path, mutants: Sequence[Mutant], caught: Mapping[str, Mapping[str, str]]
+) -> tuple[int, list[Mutant]]:
+    """Of how many mutants neither the source nor some test that catches them changed; and the others of what changed.
+
+    A test file that imports a helper that changed has changed too.
+    """
+    changed = {*change.files, *_using(root, all_tests(root), change.files)}
+    held, others = 0, []
+    for mutant in mutants:
+        tests = caught.get(mutant.id, {}).keys()
+        if mutant.file in changed or (tests and tests <= changed):
+            others.append(mutant)
+        else:
+            held += bool(tests)
+    return held, others
+
+
 def _using(root: Path, tests: Iterable[str], files: Iterable[str]) -> list[str]:
     """The test files that import a helper that changed."""
     helpers = [
@@ -127,7 +144,7 @@ def _using(root: Path, tests: Iterable[str], files: Iterable[str]) -> list[str]:
 
 
 def _catching(
-    files: Sequence[str], mutants: Sequence[Mutant], caught: dict[str, dict[str, int]]
+    files: Sequence[str], mutants: Sequence[Mutant], caught: Mapping[str, Mapping[str, str]]
 ) -> list[str]:
     """The test files that caught mutants in these files, most mutants first."""
     kills = Counter(test for mutant in mutants if mutant.file in files for test in caught.get(mutant.id, ()))

@@ -2,7 +2,8 @@
 
 HEADSCOPE_RECORD names a folder. `reports.jsonl` there has one line per test that ended, as it ends, so that a run that
 is killed leaves what it knew. Test files run in the order in which they are named, and with HEADSCOPE_RECORD_ENOUGH=8
-no other file begins once tests of eight files failed. With HEADSCOPE_RECORD_LINES=1 there is also, in one
+no other file begins once tests of eight files failed. HEADSCOPE_RECORD_BEGIN are tests, a line each, that are run
+before all others. With HEADSCOPE_RECORD_LINES=1 there is also, in one
 `lines.<process>` file of coverage.py per process, which lines of the package every test file executed, and in
 `seconds.<process>.json` how long a core was busy with it: the map of lines is made of these.
 """
@@ -10,7 +11,7 @@ no other file begins once tests of eight files failed. With HEADSCOPE_RECORD_LIN
 import json
 import os
 import sys
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TextIO
@@ -20,6 +21,7 @@ import pytest
 RECORD = "HEADSCOPE_RECORD"
 LINES = "HEADSCOPE_RECORD_LINES"
 ENOUGH = "HEADSCOPE_RECORD_ENOUGH"
+BEGIN = "HEADSCOPE_RECORD_BEGIN"
 FIXTURE = "fixture "
 """How the context of a session's fixture begins: every file that uses the fixture depends on its lines."""
 
@@ -48,10 +50,12 @@ class Reports:
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
-        """Files in the order in which they were named, where they were."""
+        """Files in the order in which they were named, where they were; before them the tests that are to begin."""
         order = {name: place for place, name in enumerate(config.args)}
         if {_file_of(item) for item in items} <= order.keys():
             items.sort(key=lambda item: order[_file_of(item)])
+        if begin := set(filter(None, os.environ.get(BEGIN, "").split("\n"))):
+            items.sort(key=lambda item: item.nodeid not in begin)
 
     def pytest_runtest_teardown(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
         """No other file, once enough have failed."""
@@ -93,7 +97,7 @@ class Lines:
         )
         self._coverage.start()
         self._context = ""
-        self._seconds: Counter[str] = Counter()
+        self._seconds: dict[str, float] = defaultdict(float)
         self._seconds_path = folder / f"seconds.{os.getpid()}.json"
         self._uses: set[tuple[str, str]] = set()
         self._uses_path = folder / f"fixtures.{os.getpid()}.json"

@@ -166,3 +166,19 @@ def test_arrays_together_are_no_larger_than_the_file(path: Path) -> None:
     path.write_bytes(with_index(path.read_bytes(), stored, offsets))
     with pytest.raises(AtlasError, match="damaged or cut short"):
         hs.open(path)
+
+
+def test_an_index_that_unpacks_to_far_more_than_it_takes_is_refused(path: Path) -> None:
+    """Blanks behind the JSON: all check sums hold, and a few kB would unpack to as much as somebody likes."""
+    content = path.read_bytes()
+    size = struct.calcsize("<8sIIQQ")
+    magic, _, _, length, unpacked = struct.unpack("<8sIIQQ", content[-size:])
+    before, index = content[: -size - length], zlib.decompress(content[-size - length : -size])
+    assert len(index) == unpacked
+    packed = zlib.compress(index + b" " * (8 << 20))
+    swollen = before + packed
+    footer = struct.pack(
+        "<8sIIQQ", magic, zlib.crc32(swollen), zlib.crc32(packed), len(packed), len(index) + (8 << 20)
+    )
+    with pytest.raises(DamagedError, match="index is too large"):
+        read_indexed(swollen + footer)

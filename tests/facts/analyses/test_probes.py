@@ -5,7 +5,9 @@ import pytest
 from tests.helpers.atlases import probe_facts, random_atlas
 
 from headscope.atlas import Atlas
+from headscope.facts.analyses import probes as of_probes
 from headscope.facts.analyses.probes import head_scores, heads_that_find
+from headscope.facts.description import description_of
 from headscope.types import Array, Coords, HeadId, LabelledArray
 
 LABELS = ["ARG0", "ARG1", "ARG2", "ARGM-TMP"]
@@ -75,3 +77,12 @@ def test_as_many_heads_as_when_every_head_is_judged(atlas: Atlas, probe: str) ->
     assert [heads_that_find(atlas, "encoder", probe, label) for label in LABELS] == slowly
     assert 0 < sum(slowly) < len(heads) * len(LABELS) / 2
     assert heads_that_find(atlas, "encoder", probe, "unknown") == 0
+
+
+def test_a_head_is_corrected_for_every_number_that_there_is() -> None:
+    known = int(np.isfinite(scores(1, seed=1)).sum())
+    assert 100 < known < len(LABELS) * 2 * LAYERS * HEADS
+    atlas = beside_rules()
+    described = description_of(atlas, "dependency")
+    assert of_probes.tests_made(atlas, "encoder", described) == known
+    assert of_probes.tests_made(random_atlas(LAYERS, HEADS), "encoder", described) == 1

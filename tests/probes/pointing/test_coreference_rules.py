@@ -104,3 +104,14 @@ def test_traits_from_words_alone(tmp_path):
         "glass": ({"Sing"}, set(), {"3"}),
         "you": (set(), set(), {"2"}),
     }
+
+
+def test_what_may_be_of_either_gender_agrees_with_both() -> None:
+    either = Traits(frozenset({"Sing"}), frozenset({"Masc", "Fem"}), frozenset())
+    man, woman, thing = (
+        Traits(frozenset({"Sing"}), frozenset({gender}), frozenset({"3"}))
+        for gender in ("Masc", "Fem", "Neut")
+    )
+    assert either.agrees(man)
+    assert woman.agrees(either)
+    assert not either.agrees(thing)
