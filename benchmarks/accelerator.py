@@ -14,14 +14,14 @@ import numpy as np
 import torch
 from transformers import BertConfig, BertModel
 
-from headscope.capture import AttentionCall, Capture, Carrier, survey
 from headscope.data import sample_path
 from headscope.measures import MEASURES, Measure
 from headscope.models import Model, load, wrap
-from headscope.models.stacks import Place
 from headscope.text.batching import TextBatch, collate
 from headscope.text.encode import EncodedInput, TextEncoder
 from headscope.text.items import TextPair
+from headscope.trace import AttentionCall, Capture, Carrier, survey
+from headscope.trace.architecture import Place
 from headscope.types import AttentionBatch
 
 

@@ -28,9 +28,9 @@ import headscope as hs
 from headscope.atlas.storage.lock import lock
 from headscope.cli.main import run as run_command
 from headscope.importance import importance
+from headscope.passes import checkpoint
+from headscope.passes import run_pass as one_pass
 from headscope.probes.features import probe
-from headscope.run import one_pass
-from headscope.run.shards import checkpoint
 from headscope.tasks import base
 from headscope.text import batching
 

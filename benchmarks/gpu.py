@@ -18,15 +18,15 @@ from accelerator import encoded, forward, in_batches, seconds
 from results import Table, keep
 from transformers import BertConfig, BertModel, Qwen2Config, Qwen2Model
 
-from headscope.capture import Carrier, survey
+from headscope.kernels.verify import kernels_note
 from headscope.measures import MEASURES, HeadDistance, Measure, SampledHeadDistance
 from headscope.models import Model, load, wrap
-from headscope.run.kernels import kernels_note
-from headscope.run.measured import Measures
-from headscope.run.one_pass import Job, Shard
-from headscope.run.watch import Watch
+from headscope.passes.measure_set import Measures
+from headscope.passes.run_pass import Job, Shard
 from headscope.text.batching import by_length
 from headscope.text.encode import EncodedInput
+from headscope.trace import Carrier, survey
+from headscope.trace.watch import Watch
 
 LONGEST_EXACT = 512
 """Longer texts' maps of all layers do not fit beside each other."""

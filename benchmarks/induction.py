@@ -17,9 +17,9 @@ from scipy import stats
 from torch import Tensor
 
 import headscope as hs
-from headscope.capture import surveyed
 from headscope.known_heads.made import MadeTexts
 from headscope.tasks import TASKS
+from headscope.trace import surveyed
 from headscope.types import HeadGrid, HeadId
 
 Numbers = NDArray[np.float64]

@@ -18,18 +18,18 @@ from time import perf_counter, process_time
 import torch
 
 import headscope as hs
-from headscope.capture import survey
 from headscope.measures.base import TextMean
-from headscope.run.one_pass import TEXTS_A_SHARD, in_chunks, run_pass
-from headscope.run.reading.reader import Reader, ReadText
-from headscope.run.shards import checkpoint
-from headscope.run.shards.checkpoint import checkpoint as checkpointing
-from headscope.run.shards.cluster import cluster
-from headscope.run.shards.merging import MergeTree
-from headscope.run.shards.on_ray import OnRay
-from headscope.run.shards.states import dump_state, load_state
-from headscope.run.watch import Watch
+from headscope.passes import checkpoint
+from headscope.passes.checkpoint import checkpoint as checkpointing
+from headscope.passes.cluster import cluster
+from headscope.passes.merging import MergeTree
+from headscope.passes.on_ray import OnRay
+from headscope.passes.reader import Reader, ReadText
+from headscope.passes.run_pass import TEXTS_A_SHARD, in_chunks, run_pass
+from headscope.passes.states import dump_state, load_state
 from headscope.text.corpus import as_corpus
+from headscope.trace import survey
+from headscope.trace.watch import Watch
 
 WORDS = (
     "the cat",

@@ -13,9 +13,9 @@ from pathlib import Path
 from time import process_time
 
 import headscope as hs
-from headscope.capture import surveyed
 from headscope.models import Model
 from headscope.tasks import Task, with_head
+from headscope.trace import surveyed
 
 BAR = 0.6
 PLAIN = 4

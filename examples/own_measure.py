@@ -14,7 +14,7 @@ from torch import Tensor
 
 import headscope as hs
 from headscope.measures.base import PerTextMeasure
-from headscope.measures.reductions import QueryGroup, mean_over_groups
+from headscope.reductions import QueryGroup, mean_over_groups
 from headscope.types import AttentionBatch
 
 

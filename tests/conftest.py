@@ -125,7 +125,7 @@ def no_open_figures() -> Iterator[None]:
 @pytest.fixture
 def no_log_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a slow machine a run would tell how far it is, between the lines that tests look at."""
-    monkeypatch.setattr("headscope.run.progress.FIRST_LINE_AFTER", math.inf)
+    monkeypatch.setattr("headscope.passes.progress.FIRST_LINE_AFTER", math.inf)
 
 
 @pytest.fixture(scope="session")

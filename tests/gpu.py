@@ -32,7 +32,7 @@ def failure(name: str) -> str | None:
 def main() -> None:
     """Run every case; exit with 1 where one fails, and say which."""
     if not ON_GPU:
-        sys.exit("no CUDA device was found; the same cases run interpreted: pytest tests/capture/kernels")
+        sys.exit("no CUDA device was found; the same cases run interpreted: pytest tests/kernels")
     with ProcessPoolExecutor(WORKERS, mp_context=get_context("spawn")) as pool:
         failures: list[str] = []
         for done, run in enumerate(as_completed([pool.submit(failure, name) for name in ALL]), 1):

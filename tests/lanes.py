@@ -41,8 +41,8 @@ JOURNEYS = (
 link, and one of markup in an atlas."""
 
 TYPES = "tests/models/test_types.py::test_{}[{}]"
-CHECKPOINTS = "tests/run/shards/test_checkpoint.py::test_a_stopped_run_goes_on_and_gives_the_same_bits"
-INTERPRETED = "tests/capture/kernels/test_fused.py::test_the_kernel_gives_what_attention_in_float64_gives"
+CHECKPOINTS = "tests/passes/test_checkpoint.py::test_a_stopped_run_goes_on_and_gives_the_same_bits"
+INTERPRETED = "tests/kernels/test_fused.py::test_the_kernel_gives_what_attention_in_float64_gives"
 
 GROUPS = (
     Group("browser journeys", (f"{BROWSER}/*",), JOURNEYS),
@@ -54,7 +54,7 @@ GROUPS = (
         "kill, resume and Ray",
         (
             "tests/cli/test_killed.py::*",
-            "tests/run/shards/test_ray.py::*",
+            "tests/passes/test_ray.py::*",
             f"{CHECKPOINTS}*",
             "papers/tests/parser/test_runs.py::test_a_stopped_run_*",
         ),
@@ -74,13 +74,13 @@ GROUPS = (
     Group(
         "kernels for a GPU, interpreted, and compiled loops built anew",
         (
-            "tests/run/test_kernels.py::*[gpu*",
+            "tests/kernels/test_verify.py::*[gpu*",
             f"{INTERPRETED}*",
-            "tests/measures/fast/test_templates_kernel.py::test_templates_products_and_sizes_are_those_of_torch*",
-            "tests/measures/fast/test_cpu.py::test_what_is_compiled_here_rounds_as_what_is_read_from_the_cache",
+            "tests/kernels/test_templates_kernel.py::test_templates_products_and_sizes_are_those_of_torch*",
+            "tests/kernels/test_loops.py::test_what_is_compiled_here_rounds_as_what_is_read_from_the_cache",
         ),
         (
-            "tests/run/test_kernels.py::test_every_measure_is_the_same_by_both_roads[gpu-bert]",
+            "tests/kernels/test_verify.py::test_every_measure_is_the_same_by_both_roads[gpu-bert]",
             *(f"{INTERPRETED}[{case}]" for case in ("plain", "causal", "grouped", "mask", "one token")),
             "*test_templates_products_and_sizes_are_those_of_torch[encoder-plain]",
         ),

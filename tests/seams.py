@@ -24,22 +24,23 @@ from tests.helpers.calls import LAYERS
 from tests.helpers.exact import MadeCall, exact_weights
 from torch import Tensor, nn
 
-from headscope.batches import ALL_LAYERS, Carried, ChosenRows
-from headscope.capture import AttentionCall, Forward, following, kernels, retained, surveyed
-from headscope.capture.call import AttentionInputs
-from headscope.capture.inputs import model_inputs
-from headscope.capture.kernels.batch import Asked, Root
+from headscope import kernels
+from headscope.attention import ALL_LAYERS, Carried, ChosenRows
+from headscope.kernels.batch import Asked, Root
+from headscope.kernels.verify import kernels_note
 from headscope.measures import MEASURES, Measure
 from headscope.measures.loudness import given_sums
-from headscope.measures.reductions import class_mass, mean_entropy, near_diagonals, pattern_sums, window_sums
 from headscope.models import Model
-from headscope.models.stacks import Place
-from headscope.run import watch as watching
-from headscope.run.kernels import kernels_note
-from headscope.run.watch import ReadyBatch, Watch
-from headscope.run.weighing import carrier_for
+from headscope.reductions import class_mass, mean_entropy, near_diagonals, pattern_sums, window_sums
 from headscope.text.batching import TextBatch
 from headscope.text.items import TextPair
+from headscope.trace import AttentionCall, Forward, following, retained, surveyed
+from headscope.trace import watch as watching
+from headscope.trace.architecture import Place
+from headscope.trace.call import AttentionInputs
+from headscope.trace.inputs import model_inputs
+from headscope.trace.watch import ReadyBatch, Watch
+from headscope.trace.weighting import carrier_for
 from headscope.types import OTHER, AttentionBatch, HeadGrid, StackName, TokenBatch
 
 Weighting = Literal["attention", "value"]
@@ -359,13 +360,13 @@ def kernels_as(
     """
     with pytest.MonkeyPatch.context() as patch:
         if kind == "triton":
-            from headscope.capture.kernels import gpu
+            from headscope.kernels.triton import stack as gpu
 
             patch.setattr(kernels, "stack_for", lambda device: gpu.TritonStack)
             if not keep_rows:
                 patch.setattr(gpu, "_SUMMED_BYTES", 0)
         if kind == "numba":
-            from headscope.capture.kernels import cpu
+            from headscope.kernels.cpu import stack as cpu
 
             if scores_together is not None:
                 patch.setattr(cpu, "SCORES", scores_together)

@@ -10,7 +10,7 @@ from tests.helpers.tiny import saved, tiny
 
 import headscope as hs
 from headscope import versions
-from headscope.run.provenance import PACKAGES
+from headscope.passes.provenance import PACKAGES
 from headscope.versions import version_of
 
 WITHOUT_METADATA = """

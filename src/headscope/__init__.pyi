@@ -25,6 +25,8 @@ from headscope.measures import MEASURES as MEASURES
 from headscope.models import Model as Model
 from headscope.models import load as load
 from headscope.models import wrap as wrap
+from headscope.passes.analyze import analyze as analyze
+from headscope.passes.checkpoint import checkpoint as checkpoint
 from headscope.probes import CoreferenceProbe as CoreferenceProbe
 from headscope.probes import DependencyProbe as DependencyProbe
 from headscope.probes import FeaturesProbe as FeaturesProbe
@@ -32,8 +34,6 @@ from headscope.probes import RelationsProbe as RelationsProbe
 from headscope.probes.explained import explained_with_syntax as explained_with_syntax
 from headscope.probes.patterns import find_patterns as find_patterns
 from headscope.report import write_report as write_report
-from headscope.run.local import analyze as analyze
-from headscope.run.shards.checkpoint import checkpoint as checkpoint
 from headscope.search import find as find
 from headscope.tasks import task_for as task_for
 from headscope.tasks import with_head as with_head

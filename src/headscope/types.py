@@ -11,10 +11,10 @@ import numpy as np
 from headscope.errors import OptionError
 
 if TYPE_CHECKING:
-    from headscope.batches import AttentionBatch as AttentionBatch
-    from headscope.batches import MovedBatch as MovedBatch
-    from headscope.batches import TokenBatch as TokenBatch
-    from headscope.batches import padded as padded
+    from headscope.attention import AttentionBatch as AttentionBatch
+    from headscope.attention import MovedBatch as MovedBatch
+    from headscope.attention import TokenBatch as TokenBatch
+    from headscope.attention import padded as padded
 
 _BATCHES = ("AttentionBatch", "MovedBatch", "TokenBatch", "padded")
 
@@ -255,5 +255,5 @@ class LabelledArray:
 def __getattr__(name: str) -> Any:
     """Batches of tokens and attention, which load torch: an atlas is read without it."""
     if name in _BATCHES:
-        return getattr(import_module("headscope.batches"), name)
+        return getattr(import_module("headscope.attention"), name)
     raise AttributeError(f"module 'headscope.types' has no attribute {name!r}")

@@ -11,14 +11,14 @@ from torch import Tensor, nn
 
 from headscope.ablation.passes import Changes, Passes, find_blocks, passes_for
 from headscope.ablation.plan import PlannedEdit, each_head, each_layer
-from headscope.capture import Capture, surveyed
 from headscope.edits import HeadSet, How, edit, mean_outputs
 from headscope.edits.changes import Change
 from headscope.edits.prune import probe_states
 from headscope.errors import CaptureError
 from headscope.models import Model
-from headscope.models.stacks import Place
 from headscope.tasks import task_for
+from headscope.trace import Capture, surveyed
+from headscope.trace.architecture import Place
 from headscope.types import HeadId
 
 SHARING = ("bert", "distilbert", "roberta", "electra", "gpt2", "llama", "gemma2", "gptoss", "t5", "bart")

@@ -10,13 +10,13 @@ from tests.helpers.tasks import headed, questions_file
 import headscope as hs
 from headscope.ablation import Ablations, ablate
 from headscope.ablation.known import features_of, kinds_in
-from headscope.capture import surveyed
 from headscope.edits import edit, mean_outputs
 from headscope.errors import AtlasError, HeadscopeWarning, InterventionError, OptionError
 from headscope.facts.analyses.sweeps import random_set
 from headscope.importance import gradient_importance
 from headscope.tasks import QuestionAnswering, Task, task_for
 from headscope.text.items import TextPair
+from headscope.trace import surveyed
 
 pytestmark = pytest.mark.filterwarnings("ignore::headscope.errors.HeadscopeWarning")
 

@@ -6,8 +6,8 @@ from tests.browser.material import atlas, demo, model
 from tests.browser.watching import Open, number
 
 import headscope as hs
-from headscope.capture import surveyed
 from headscope.edits import select_heads
+from headscope.trace import surveyed
 
 
 def colours(page: Page, grid: str) -> list[str | None]:

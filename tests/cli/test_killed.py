@@ -23,8 +23,8 @@ Whole = Callable[[str], Path]
 
 SMALL = """
 import sys, time
-from headscope.run import one_pass
-from headscope.run.shards import checkpoint
+from headscope.passes import one_pass
+from headscope.passes import checkpoint
 from headscope.tasks import base
 from headscope.text import batching
 one_pass.TEXTS_A_SHARD, batching.READ_AHEAD, base.BATCHES_A_SHARD = 4, 4, 1
@@ -102,7 +102,7 @@ def whole(place: Path) -> Whole:
     def written(name: str) -> Path:
         path = place / f"{name}.nc"
         with pytest.MonkeyPatch.context() as patch, threadpool_limits(1):
-            patch.setattr("headscope.run.one_pass.TEXTS_A_SHARD", 4)
+            patch.setattr("headscope.passes.run_pass.TEXTS_A_SHARD", 4)
             patch.setattr("headscope.text.batching.READ_AHEAD", 4)
             patch.setattr("headscope.tasks.base.BATCHES_A_SHARD", 1)
             done = CliRunner().invoke(app, [str(word) for word in (*words_of(name, place), "-o", path)])

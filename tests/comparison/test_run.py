@@ -13,12 +13,12 @@ from tests.helpers.tiny import byte_tokenizer, tiny, wordpiece_tokenizer
 from tests.helpers.two_models import moved, own_maps
 
 import headscope as hs
-from headscope.capture import survey
 from headscope.comparison import Comparison
 from headscope.errors import AtlasError, HeadscopeWarning, OptionError, TextError
 from headscope.models import Model
-from headscope.run.watch import Watch
 from headscope.text.items import TextPair
+from headscope.trace import survey
+from headscope.trace.watch import Watch
 
 Array = np.ndarray[Any, Any]
 

@@ -12,7 +12,7 @@ from headscope.comparison.result import _measure_rows
 from headscope.comparison.sums import AttentionSums, MeasureSums, StackSums
 from headscope.errors import CaptureError
 from headscope.measures import MEASURES
-from headscope.measures.reductions import cosine_of, divergence_of
+from headscope.reductions import cosine_of, divergence_of
 from headscope.types import HeadGrid
 
 GRID = HeadGrid("encoder", layers=4, heads=3, causal=False)

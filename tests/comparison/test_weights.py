@@ -5,8 +5,8 @@ import pytest
 from tests.helpers.tiny import tiny
 from tests.helpers.two_models import changed, moved
 
-from headscope.capture import survey
 from headscope.comparison.weights import MATRICES, weight_change
+from headscope.trace import survey
 
 PLACES = {
     "bert": ("encoder.layer.1.attention.self.query.weight", "encoder", 1, "query"),

@@ -4,8 +4,8 @@ from copy import deepcopy
 
 import torch
 
-from headscope.capture import surveyed
 from headscope.models import Model, wrap
+from headscope.trace import surveyed
 
 NAN = r"broken: the attention of layer 0( of the encoder)? holds nan \(all heads\); its weights"
 """What is said of one."""

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import torch
 
-from headscope.run import one_pass
-from headscope.run.lanes import in_lanes
+from headscope.passes import run_pass as one_pass
+from headscope.passes.lanes import in_lanes
 
 
 @contextmanager

@@ -28,7 +28,7 @@ from headscope.measures import (
     SampledHeadDistance,
 )
 from headscope.measures.base import PerTextMeasure
-from headscope.run.watch import USED
+from headscope.trace.watch import USED
 from headscope.types import AttentionBatch, HeadGrid
 
 GRIDS = {

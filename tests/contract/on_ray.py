@@ -11,9 +11,9 @@ from tests.helpers.two_models import moved
 
 from headscope.accumulator import Counted
 from headscope.errors import RunError
-from headscope.run.one_pass import HERE, in_chunks, run_pass, running_on
-from headscope.run.shards.cluster import cluster
-from headscope.run.shards.on_ray import OnRay
+from headscope.passes.cluster import cluster
+from headscope.passes.on_ray import OnRay
+from headscope.passes.run_pass import HERE, in_chunks, run_pass, running_on
 
 
 @pytest.fixture(scope="module")

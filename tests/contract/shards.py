@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import headscope as hs
-from headscope.run.one_pass import Job, Shard
-from headscope.run.shards import checkpoint as module
-from headscope.run.shards.checkpoint import checkpoint
+from headscope.passes import checkpoint as module
+from headscope.passes.checkpoint import checkpoint
+from headscope.passes.run_pass import Job, Shard
 
 TEXTS = [f"the cat saw {number} dogs, and the red mat was on it." for number in range(24)]
 Arrays = Mapping[str, "np.ndarray[Any, Any]"]
@@ -46,7 +46,7 @@ def small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def make_shards_small(patch: pytest.MonkeyPatch) -> None:
     """The same for who has a patch already."""
-    patch.setattr("headscope.run.one_pass.TEXTS_A_SHARD", 4)
+    patch.setattr("headscope.passes.run_pass.TEXTS_A_SHARD", 4)
     patch.setattr("headscope.text.batching.READ_AHEAD", 5)
     patch.setattr("headscope.tasks.base.BATCHES_A_SHARD", 8)
     patch.setattr("headscope.importance.importance.BATCHES_A_SHARD", 8)

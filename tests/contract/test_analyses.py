@@ -32,8 +32,8 @@ from tests.contract.shards import (
 
 import headscope as hs
 from headscope.errors import AtlasError, CaptureError, HeadscopeError
+from headscope.passes.run_pass import running_on
 from headscope.probes.result import ProbeResult
-from headscope.run.one_pass import running_on
 
 __all__ = ["counted", "small_shards"]
 pytestmark = [

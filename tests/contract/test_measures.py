@@ -23,10 +23,10 @@ from tests.helpers.tiny import tiny
 from tests.seams import measured
 
 import headscope as hs
-from headscope.capture import survey
 from headscope.errors import CaptureError
 from headscope.measures.base import PerTextMeasure
-from headscope.run.shards.states import dump_state, load_state
+from headscope.passes.states import dump_state, load_state
+from headscope.trace import survey
 from headscope.types import HeadGrid
 
 every_measure = pytest.mark.parametrize("entry", ENTRIES.values(), ids=list(ENTRIES))

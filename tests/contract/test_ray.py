@@ -9,8 +9,8 @@ from tests.contract.on_ray import fresh_models, local, two
 from tests.contract.shards import arrays_of, assert_same_bits, small_shards
 from tests.contract.test_tasks import arrays
 
-from headscope.run.one_pass import running_on
-from headscope.run.shards.on_ray import OnRay
+from headscope.passes.on_ray import OnRay
+from headscope.passes.run_pass import running_on
 
 pytest.importorskip("ray")
 __all__ = ["fresh_models", "local", "small_shards", "two"]

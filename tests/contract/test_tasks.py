@@ -22,7 +22,7 @@ from tests.helpers.tiny import tiny
 import headscope as hs
 from headscope.errors import CaptureError, ModelError
 from headscope.models import Model
-from headscope.run.one_pass import running_on
+from headscope.passes.run_pass import running_on
 from headscope.tasks import TASKS, Task, TaskResult, forward
 
 __all__ = ["counted", "small_shards"]

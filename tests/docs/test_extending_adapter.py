@@ -13,11 +13,11 @@ from tests.helpers.tiny import tiny
 
 import headscope as hs
 from headscope import registry
-from headscope.capture import surveyed
 from headscope.errors import InterventionError
 from headscope.models import Model, wrap
 from headscope.models.adapters import ADAPTERS, Adapter, Projections
-from headscope.run.watch import Watch
+from headscope.trace import surveyed
+from headscope.trace.watch import Watch
 
 
 @pytest.fixture

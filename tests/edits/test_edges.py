@@ -6,10 +6,10 @@ import torch
 from tests.helpers.tiny import tiny
 from torch import Tensor
 
-from headscope.capture import AttentionCall, Forward, following, surveyed
 from headscope.edits import Edge, without_edges
 from headscope.models import wrap
-from headscope.models.stacks import Place
+from headscope.trace import AttentionCall, Forward, following, surveyed
+from headscope.trace.architecture import Place
 from headscope.types import HeadId
 
 LAYER, HEAD = 2, 1

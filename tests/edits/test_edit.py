@@ -21,10 +21,10 @@ from tests.helpers.reference_edits import (
 from tests.helpers.tiny import tiny
 from torch import Tensor
 
-from headscope.capture import surveyed
 from headscope.edits import edit
 from headscope.edits.select import Heads
 from headscope.errors import InterventionError
+from headscope.trace import surveyed
 
 WAYS = [
     ("zero", False),

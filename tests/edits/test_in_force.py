@@ -13,11 +13,11 @@ from tests.helpers.reference_edits import BOTH, EDITABLE, Reference, batch, bert
 from tests.helpers.tiny import sentencepiece_tokenizer, tiny, wordpiece_tokenizer
 from torch import Tensor, nn
 
-from headscope.capture import AttentionCall, Forward, following, survey, surveyed
 from headscope.edits import edit, mean_outputs
 from headscope.errors import CaptureError, HeadscopeWarning, OptionError
 from headscope.models import Model, wrap
-from headscope.models.stacks import Place
+from headscope.trace import AttentionCall, Forward, following, survey, surveyed
+from headscope.trace.architecture import Place
 
 
 def hooks_of(network: nn.Module) -> int:

@@ -10,11 +10,11 @@ from tests.helpers.tasks import headed
 from tests.helpers.tiny import tiny
 from torch import Tensor
 
-from headscope.capture import surveyed
 from headscope.edits import mean_outputs
 from headscope.errors import InterventionError, OptionError, TextError
-from headscope.run.watch import Watch
 from headscope.text.items import TextPair
+from headscope.trace import surveyed
+from headscope.trace.watch import Watch
 
 TEXTS = ["The cat sat on the mat.", "A dog!", "It was red, and the dog saw it in the blue house."]
 

@@ -12,10 +12,10 @@ import transformers as tf
 from tests.helpers.reference_edits import EDITABLE, batch, real_states, run
 from tests.helpers.tiny import sentencepiece_tokenizer, tiny, wordpiece_tokenizer
 
-from headscope.capture import surveyed
 from headscope.edits import edit, prune
 from headscope.errors import InterventionError
 from headscope.models import wrap
+from headscope.trace import surveyed
 
 # What each architecture allows, and how many parameters go: rows of width 32 (or 8 a head) with their biases.
 SEPARATE, BARE, GROUP = 3 * (32 * 8 + 8) + 8 * 32, 4 * 32 * 8, 2 * 32 * 8 + 2 * 32 * 2 * 8

@@ -9,7 +9,7 @@ from tests.helpers.atlases import per_head, provenance, random_atlas
 from headscope.atlas import Atlas
 from headscope.edits import HeadSet, select_heads
 from headscope.errors import OptionError
-from headscope.models.stacks import Stacks
+from headscope.trace.architecture import Stacks
 from headscope.types import HeadGrid, HeadId, LabelledArray
 
 GRID = HeadGrid("encoder", 3, 4, causal=False)

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import torch
 
-from headscope.capture.scores import TextScores, softmax
+from headscope.trace.scores import TextScores, softmax
 
 Array = np.ndarray
 

@@ -22,9 +22,9 @@ def value(found: Explanation, name: str, head: int) -> np.ndarray:
 
 
 def test_the_model_is_what_it_is_said_to_be() -> None:
-    from headscope.capture import surveyed
-    from headscope.run.watch import Watch
     from headscope.text.items import TextPair
+    from headscope.trace import surveyed
+    from headscope.trace.watch import Watch
 
     watch = Watch(surveyed(built()))
     batch = watch.batch([watch.encoder(40).encode(TextPair(*PAIRS[0]))])

@@ -8,12 +8,12 @@ import torch
 from tests.helpers.tiny import tiny
 from torch import Tensor, nn
 
-from headscope.capture import Capture, surveyed
 from headscope.errors import CaptureError
 from headscope.explanation.embeddings import Table, TableMeans, averaging, find_tables, replacing
-from headscope.run.watch import Watch
 from headscope.text.batching import TextBatch
 from headscope.text.items import TextPair
+from headscope.trace import Capture, surveyed
+from headscope.trace.watch import Watch
 
 KINDS = {
     "bert": {

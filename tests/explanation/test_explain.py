@@ -11,16 +11,16 @@ from tests.explanation.slow import variance
 from tests.helpers.tiny import tiny
 
 import headscope as hs
-from headscope.capture import AttentionCall, TextScores, surveyed
 from headscope.errors import CaptureError, OptionError, TextError
 from headscope.explanation.explain import run_scores
 from headscope.explanation.moments import best_neurons, moments
 from headscope.explanation.texts import dealt
-from headscope.models.stacks import Place
-from headscope.run.reading.reader import Reader
-from headscope.run.watch import Watch
+from headscope.passes.reader import Reader
 from headscope.text.corpus import as_corpus
 from headscope.text.items import TextPair
+from headscope.trace import AttentionCall, TextScores, surveyed
+from headscope.trace.architecture import Place
+from headscope.trace.watch import Watch
 
 TEXTS = [
     "The cat sat on the mat. It was red, and the dog saw it! A dog was in the house.",

@@ -19,7 +19,7 @@ from headscope.explanation.sums import (
     kept,
     overlap,
 )
-from headscope.measures.reductions import cosine_of
+from headscope.reductions import cosine_of
 
 
 def test_maps_against_scipy_and_loops() -> None:

@@ -3,10 +3,10 @@
 import pytest
 from tests.helpers.tiny import tiny
 
-from headscope.capture import surveyed
 from headscope.explanation.texts import token_sentences
-from headscope.run.watch import Watch
 from headscope.text.items import TextPair
+from headscope.trace import surveyed
+from headscope.trace.watch import Watch
 
 PAIR = TextPair("The cat sat. It was red!", "A dog saw it. The mat was blue.")
 

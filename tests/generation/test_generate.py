@@ -12,11 +12,11 @@ from tests.helpers.tasks import headed
 from tests.helpers.tiny import sentencepiece_tokenizer, tiny, wordpiece_tokenizer
 
 import headscope as hs
-from headscope.capture import surveyed
 from headscope.errors import CaptureError, HeadscopeWarning, ModelError, OptionError, TextError
 from headscope.generation import Generated
 from headscope.models import Model, wrap
-from headscope.models.stacks import Place
+from headscope.trace import surveyed
+from headscope.trace.architecture import Place
 
 PROMPT = "the cat sat on the mat and the dog saw it"
 SHAPE: dict[str, Any] = {

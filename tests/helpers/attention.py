@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from headscope.batches import Carried
+from headscope.attention import Carried
 from headscope.measures import Measure
 from headscope.types import CLS, COMMA, OTHER, PERIOD, ROLES, SEP, AttentionBatch, HeadGrid, TokenBatch
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from headscope.measures.fast import cpu
+from headscope.kernels.cpu import loops as cpu
 
 
 def numba_works() -> bool:
@@ -39,7 +39,7 @@ def passing_for_a_gpu() -> Iterator[list[int]]:
     Gives a list, to which the kernel for head distances adds how many texts it counts.
     """
     pytest.importorskip("triton", reason="triton is not installed (pip install triton)")
-    from headscope.measures.fast import divergence_kernel
+    from headscope.kernels.triton import divergence_kernel
 
     kernel, counted = divergence_kernel.text_sums, list[int]()
 

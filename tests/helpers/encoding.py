@@ -12,11 +12,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from headscope.batches import Derive
-from headscope.capture import surveyed
+from headscope.attention import Derive
 from headscope.models import Model
 from headscope.pages.tokens import tokens_of
-from headscope.run.watch import Watch, start_note
 from headscope.text import batching
 from headscope.text.batching import Bucketed, TextBatch, collate
 from headscope.text.encode import EncodedText, TextEncoder
@@ -24,6 +22,8 @@ from headscope.text.encode_questions import QuestionEncoder
 from headscope.text.items import Item, Sentence, TextPair
 from headscope.text.segments import segments, tokenized
 from headscope.text.words import WordText
+from headscope.trace import surveyed
+from headscope.trace.watch import Watch, start_note
 from headscope.types import ROLES, Layout, TokenBatch
 
 __all__ = [

@@ -7,13 +7,13 @@ import torch
 from tests.helpers.exact import exact_weights
 from torch import Tensor, nn
 
-from headscope.batches import ChosenRows
-from headscope.capture.call import AttentionInputs
-from headscope.capture.kernels.batch import Asked, Root
-from headscope.capture.kernels.launch import Call, RowsWanted, attend
-from headscope.capture.kernels.stack_sums import StackSums
-from headscope.capture.kernels.view import PairLists, TokenTables, View
-from headscope.measures.reductions import FARTHEST
+from headscope.attention import ChosenRows
+from headscope.kernels.batch import Asked, Root
+from headscope.kernels.triton.launch import Call, RowsWanted, attend
+from headscope.kernels.triton.stack_sums import StackSums
+from headscope.kernels.triton.view import PairLists, TokenTables, View
+from headscope.reductions import FARTHEST
+from headscope.trace.call import AttentionInputs
 
 ON_GPU = torch.cuda.is_available()
 DEVICE = "cuda" if ON_GPU else "cpu"

@@ -21,7 +21,7 @@ FORKED = get_context("forkserver")
 FORKED.set_forkserver_preload(
     [
         "headscope.cli.main",
-        "headscope.run",
+        "headscope.passes",
         "headscope.tasks",
         "headscope.server",
         "headscope.atlas.trees",

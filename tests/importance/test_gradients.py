@@ -12,11 +12,9 @@ import transformers as tf
 from tests.helpers.tasks import headed, questions_file
 from tests.helpers.tiny import tiny
 
-from headscope.capture import AttentionCall, Capture, Forward, following, surveyed
 from headscope.errors import CaptureError
 from headscope.importance.gradients import KEY_ROLES, layer_gradients, text_numbers
 from headscope.models import Model, wrap
-from headscope.models.stacks import Place
 from headscope.tasks import (
     Classification,
     MaskedLanguageModelling,
@@ -31,6 +29,8 @@ from headscope.text.corpus import as_corpus
 from headscope.text.formats.labelled import LabelledText, LabelledTexts
 from headscope.text.formats.squad import read_questions
 from headscope.text.skipped import Skipped
+from headscope.trace import AttentionCall, Capture, Forward, following, surveyed
+from headscope.trace.architecture import Place
 from headscope.types import CLS, COMMA, OTHER, PERIOD, ROLES, SEP
 
 TEXTS = [

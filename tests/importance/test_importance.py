@@ -11,7 +11,6 @@ from tests.helpers.tasks import asked, headed, questions_file, squad, write_json
 from tests.helpers.tiny import tiny
 from tests.importance.test_gradients import TEXTS, case
 
-from headscope.capture import surveyed
 from headscope.edits import edit
 from headscope.errors import AtlasError, CaptureError, ModelError, OptionError, TextError
 from headscope.importance import KEY_ROLES, ImportanceResult, gradient_importance
@@ -21,6 +20,7 @@ from headscope.models import wrap
 from headscope.tasks import MaskedLanguageModelling, QuestionAnswering
 from headscope.text.corpus import as_corpus
 from headscope.text.formats.squad import read_questions
+from headscope.trace import surveyed
 
 
 def assert_same(one: ImportanceResult, other: ImportanceResult) -> None:
@@ -183,7 +183,7 @@ def test_what_cannot_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     torch.manual_seed(0)
     network: Any = tf.MPNetForMaskedLM(tiny("mpnet").config)
     afterwards = wrap(network.eval(), tiny("mpnet").tokenizer, name="tiny-mpnet")
-    monkeypatch.setattr("headscope.capture.surveying.prove_edit", _not_proved)
+    monkeypatch.setattr("headscope.trace.inspection.prove_edit", _not_proved)
     with pytest.raises(CaptureError, match="looked at afterwards but not reached"):
         gradient_importance(afterwards, task)
     wrong = squad(("The cat sat.", [asked("a", "who?", ("dog", 4))]))

@@ -12,7 +12,6 @@ from tests.helpers.tiny import tiny
 from tests.seams import measured
 from torch import Tensor
 
-from headscope.capture import survey
 from headscope.errors import OptionError
 from headscope.kinds.pattern_maps import SIDE, pictures, reduced
 from headscope.kinds.pattern_numbers import NUMBERS
@@ -23,8 +22,9 @@ from headscope.kinds.patterns import (
     PatternShares,
     described,
 )
-from headscope.run.watch import Watch
 from headscope.text.items import TextPair
+from headscope.trace import survey
+from headscope.trace.watch import Watch
 from headscope.types import AttentionBatch, HeadGrid
 
 LENGTHS = (12, 24, 64, 128, 300)

@@ -8,11 +8,11 @@ import torch
 from tests.helpers.tiny import WORDS, tiny
 
 import headscope as hs
-from headscope.capture import surveyed
 from headscope.errors import ModelError, OptionError, TextError
 from headscope.known_heads import KnownResult, Needle
 from headscope.known_heads.made import MadeTexts
 from headscope.known_heads.needle import draw, retrieve
+from headscope.trace import surveyed
 
 NEEDLE = "Zebulon Quackenbush Zorn Varnholm Przybylski | Fitzgerald Montgomery"
 

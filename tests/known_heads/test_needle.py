@@ -3,8 +3,8 @@
 import torch
 from tests.helpers.tiny import tiny
 
-from headscope.capture import surveyed
 from headscope.known_heads.needle import Needle, draw
+from headscope.trace import surveyed
 
 
 def test_the_same_seed_draws_the_same_texts_and_another_seed_others() -> None:

@@ -8,9 +8,9 @@ from torch import Tensor, nn
 from transformers import GPT2Config, GPT2LMHeadModel
 
 import headscope as hs
-from headscope.capture import surveyed
 from headscope.known_heads import KnownResult
 from headscope.models import Model, wrap
+from headscope.trace import surveyed
 from headscope.writing.readout import StraightPaths
 from headscope.writing.weights import head_matrices
 

@@ -9,7 +9,7 @@ from tests.helpers.attention import Text, decoder, encoder, random_texts
 from tests.seams import measured
 
 import headscope as hs
-from headscope.batches import moved_shares
+from headscope.attention import moved_shares
 from headscope.types import HeadGrid
 
 LENGTHS = [23, 9, 17, 3]
@@ -125,7 +125,7 @@ def test_distances_do_not_always_start_at_the_first_token() -> None:
 def test_rows_in_half_precision_are_weighted_in_all_digits_and_stay_half(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("headscope.batches._NUMBERS_TOGETHER", 80)  # two texts at a time, then one
+    monkeypatch.setattr("headscope.attention._NUMBERS_TOGETHER", 80)  # two texts at a time, then one
     torch.manual_seed(0)
     weights = torch.randn(3, 2, 4, 5).softmax(-1).half()
     lengths = torch.rand(3, 2, 5) * 1e6  # more than half precision holds

@@ -8,12 +8,12 @@ import torch
 from tests.helpers.tiny import BUILDERS, tiny
 
 import headscope as hs
-from headscope.capture import surveyed
 from headscope.errors import CaptureError, OptionError
 from headscope.models import Model, wrap
 from headscope.pages.neurons import MOST_MOVED, _ranges, has_neurons, neuron_reader, read_neurons
 from headscope.pages.seen import observe
 from headscope.pages.shapes.views import Neurons
+from headscope.trace import surveyed
 
 TEXTS = ("The cat sat on the mat, and it was red.", "A dog saw the house.")
 HOOKED = [name for name in BUILDERS if name not in ("mpnet", "deberta", "convbert", "xlnet", "falcon")]

@@ -8,15 +8,15 @@ import pytest
 import torch
 from tests.helpers.tiny import tiny
 
-from headscope.batches import Carried
-from headscope.capture import output_projections, run_calls, surveyed
-from headscope.capture.call import AttentionCall
+from headscope.attention import Carried
 from headscope.errors import OptionError
-from headscope.models.stacks import Place
 from headscope.pages.looking import Looked, look
 from headscope.pages.page import pack, write_view
 from headscope.pages.quantise import SignedCode, quantise_signed
 from headscope.pages.seen import Observed, observe, observe_as, prepare
+from headscope.trace import output_projections, run_calls, surveyed
+from headscope.trace.architecture import Place
+from headscope.trace.call import AttentionCall
 from headscope.types import Array
 
 TEXT = "The cat's dogs sat on it."

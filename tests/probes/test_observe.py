@@ -11,9 +11,9 @@ from tests.helpers.treebanks import content
 from torch import Tensor
 
 from headscope.errors import OptionError
+from headscope.passes.options import LONGEST_WITHOUT_LIMIT
+from headscope.passes.progress import RunProgress
 from headscope.probes.observe import Observer, Tally
-from headscope.run.options import LONGEST_WITHOUT_LIMIT
-from headscope.run.progress import RunProgress
 from headscope.text.words import WordText
 from headscope.types import AttentionBatch, TokenBatch
 
@@ -139,7 +139,7 @@ def test_a_failure_reaches_the_caller_and_leaves_no_half_batch(monkeypatch: pyte
 
 def test_memory_does_not_grow_with_the_corpus(monkeypatch: pytest.MonkeyPatch) -> None:
     """Items are asked for a shard at a time, not all at once."""
-    monkeypatch.setattr("headscope.run.one_pass.TEXTS_A_SHARD", 30)
+    monkeypatch.setattr("headscope.passes.run_pass.TEXTS_A_SHARD", 30)
     ahead = counted = 0
 
     class Counter(Diary):
@@ -209,7 +209,7 @@ def test_how_far_it_is_is_told_by_what_was_read(monkeypatch: pytest.MonkeyPatch)
             if self.description is not None:
                 told.append((self.description, progress.texts, progress.expected))
 
-    monkeypatch.setattr("headscope.run.one_pass.progress_bar", Bar)
+    monkeypatch.setattr("headscope.passes.run_pass.progress_bar", Bar)
     observer = Observer(tiny("bert"), batch_size=4, progress=True)
     observer.observe(ITEMS, {"encoder": [Diary()]}, name="a.conllu", share=lambda: 0.5)
     assert told == [("tiny-bert on a.conllu", 4, 14.0), ("tiny-bert on a.conllu", 7, 14.0)]

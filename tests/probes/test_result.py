@@ -8,8 +8,8 @@ from tests.helpers.tiny import tiny
 from headscope.atlas import Results
 from headscope.edits import edit
 from headscope.models import Model
+from headscope.passes.provenance import Source
 from headscope.probes.result import ProbeResult, Row
-from headscope.run.provenance import Source
 from headscope.types import Array
 
 

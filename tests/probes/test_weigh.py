@@ -24,13 +24,13 @@ from tests.helpers.treebanks import (
 from tests.helpers.two_models import moved as another
 
 import headscope as hs
-from headscope.capture import survey
 from headscope.errors import OptionError
 from headscope.facts.description import description_of
 from headscope.facts.findings import findings
 from headscope.facts.titles import AtlasWords
-from headscope.run.watch import Watch
 from headscope.text.words import WordText
+from headscope.trace import survey
+from headscope.trace.watch import Watch
 from headscope.types import AttentionBatch, StackName
 
 DOCUMENTS = random_sentences(14, seed=3, documents=3)

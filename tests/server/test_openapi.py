@@ -17,7 +17,7 @@ from tests.helpers.serving import served
 from tests.helpers.tiny import HEADS, LAYERS, tiny
 from tests.server.conftest import TOKEN
 
-from headscope.run.local import analyze
+from headscope.passes.analyze import analyze
 from headscope.server import Catalogue, create_app
 
 ACCESS = {"X-Headscope-Token": TOKEN}

@@ -183,9 +183,9 @@ def backend_used(backend: Backend) -> Iterator[None]:
     """Inside, attention is computed by this backend; that of GPUs is interpreted on the CPU."""
     with pytest.MonkeyPatch.context() as patch:
         if backend == "triton":
-            from headscope.capture.kernels.gpu import TritonStack
+            from headscope.kernels.triton.stack import TritonStack
 
-            patch.setattr("headscope.capture.kernels.stack_for", lambda device: TritonStack)
+            patch.setattr("headscope.kernels.stack_for", lambda device: TritonStack)
         yield
 
 

@@ -45,8 +45,8 @@ def test_what_is_unknown(tmp_path: Path) -> None:
 def test_progress(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("headscope.run.progress.FIRST_LINE_AFTER", 0.0)
-    monkeypatch.setattr("headscope.run.progress.LINE_EVERY", 0.0)
+    monkeypatch.setattr("headscope.passes.progress.FIRST_LINE_AFTER", 0.0)
+    monkeypatch.setattr("headscope.passes.progress.LINE_EVERY", 0.0)
     task = task_for("qa", questions_file(tmp_path / "a.json"), headed("bert", "qa"), stride=None)
     task.evaluate(headed("bert", "qa"), batch_size=2, progress=True)
     told = capsys.readouterr().err

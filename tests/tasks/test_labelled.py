@@ -7,10 +7,10 @@ import torch
 from sklearn.metrics import accuracy_score, f1_score
 from tests.helpers.tasks import headed
 
-from headscope.capture.observe import evaluating
 from headscope.errors import ModelError, TextError
 from headscope.tasks import Classification, Regression, forward
 from headscope.text.formats.labelled import read_labelled
+from headscope.trace.observe import evaluating
 
 PAIRS = [
     ("the cat sat on the mat .", "a dog saw it !", "1"),

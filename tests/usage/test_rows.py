@@ -5,11 +5,11 @@ from tests.helpers.edge_model import edge_model
 from tests.helpers.tiny import tiny
 from transformers import GPT2LMHeadModel
 
-from headscope.capture import surveyed
 from headscope.models import Model, wrap
-from headscope.run.watch import Watch
 from headscope.text.skipped import Skipped
 from headscope.text.words import WordText
+from headscope.trace import surveyed
+from headscope.trace.watch import Watch
 from headscope.types import HeadId
 from headscope.usage.examples import Case
 from headscope.usage.passes import Cut, Network, word_map

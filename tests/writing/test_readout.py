@@ -9,11 +9,11 @@ from torch import Tensor
 from transformers import AutoModelForCausalLM
 
 import headscope as hs
-from headscope.capture import AttentionCall, run_calls, surveyed
-from headscope.capture.hooks import hooked
 from headscope.errors import CaptureError, HeadscopeError
 from headscope.models import Model, wrap
-from headscope.models.stacks import Place
+from headscope.trace import AttentionCall, run_calls, surveyed
+from headscope.trace.architecture import Place
+from headscope.trace.hooks import hooked
 from headscope.writing.readout import StraightPaths
 
 

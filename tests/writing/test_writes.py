@@ -5,7 +5,7 @@ import pytest
 import torch
 
 import headscope as hs
-from headscope.capture import surveyed
+from headscope.trace import surveyed
 from headscope.writing import WritesResult
 from headscope.writing.readout import find_readout
 

@@ -13,18 +13,18 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 import headscope as hs
-from headscope.capture import Capture, output_projections, surveyed
-from headscope.capture.probing import probe_inputs, state_of
 from headscope.errors import CaptureError, HeadscopeError, ModelError
 from headscope.models import Model, wrap
 from headscope.models.load import quiet_transformers
-from headscope.models.stacks import Place
 from headscope.models.towers import text_tower
 from headscope.pages.neurons import read_neurons
 from headscope.pages.seen import observe
-from headscope.run.watch import USED
 from headscope.tasks import LanguageModelling, MaskedLanguageModelling, NextToken, has_head
 from headscope.text.corpus import as_corpus
+from headscope.trace import Capture, output_projections, surveyed
+from headscope.trace.architecture import Place
+from headscope.trace.probing import probe_inputs, state_of
+from headscope.trace.watch import USED
 
 ROUNDING = 1e-4
 TEXTS = [

@@ -13,12 +13,12 @@ from torch import Tensor
 from transformers import BertConfig, BertModel
 
 import headscope as hs
-from headscope.capture import survey
 from headscope.models import Model
-from headscope.run.watch import Watch
 from headscope.text.encode import EncodedInput
 from headscope.text.items import TextPair
 from headscope.text.segments import segments
+from headscope.trace import survey
+from headscope.trace.watch import Watch
 from headscope.types import AttentionBatch
 
 FOLDS = 5

@@ -13,8 +13,8 @@ from tests.helpers.treebanks import as_file, random_sentences, word_maps
 
 from headscope.errors import OutputError
 from headscope.probes.observe import Observer
-from headscope.run.watch import Watch
 from headscope.text.annotated.treebank import read_treebank
+from headscope.trace.watch import Watch
 from headscope_papers.parser import attention as parser_attention
 from headscope_papers.parser.attention import MapCache, StoredMaps, WordMaps, moment
 from headscope_papers.parser.data import Account, Batch, Batcher
@@ -84,7 +84,7 @@ def test_what_does_not_fit_the_model_at_once_goes_in_parts(
         return take(self, texts)
 
     monkeypatch.setattr(Watch, "batch", counted)
-    monkeypatch.setattr("headscope.run.watch.CPU_TOKENS", 40)
+    monkeypatch.setattr("headscope.trace.watch.CPU_TOKENS", 40)
     for batch, expected in zip(batches, whole, strict=True):
         torch.testing.assert_close(maps.read(batch), expected, atol=1e-3, rtol=0)
     assert max(sizes) < max(len(batch.encoded) for batch in batches)

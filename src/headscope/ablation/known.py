@@ -6,19 +6,19 @@ import numpy as np
 
 from headscope.ablation.plan import Kinds
 from headscope.atlas import Atlas
-from headscope.capture import Capture
 from headscope.edits import HeadSet
 from headscope.edits.heads import Member
 from headscope.edits.rank import labelled
 from headscope.errors import AtlasError, OptionError
 from headscope.kinds.kinds import head_types
 from headscope.measures import MEASURES
-from headscope.models.stacks import Stacks
-from headscope.run.measured import Measures
-from headscope.run.one_pass import run_pass
-from headscope.run.watch import Watch
+from headscope.passes.measure_set import Measures
+from headscope.passes.run_pass import run_pass
 from headscope.tasks import TaskBatch, TaskBatches
 from headscope.tasks.base import BATCHES_A_SHARD
+from headscope.trace import Capture
+from headscope.trace.architecture import Stacks
+from headscope.trace.watch import Watch
 from headscope.types import Array, HeadId, StackName
 
 _FEATURES = "distance_features"

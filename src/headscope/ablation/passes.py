@@ -14,17 +14,17 @@ import torch
 from torch import Tensor, nn
 
 from headscope.ablation.plan import PlannedEdit
-from headscope.capture import AttentionCall, Capture, Forward, following
-from headscope.capture.follow import run_calls
-from headscope.capture.hooks import hooked
-from headscope.capture.observe import intercepting, is_edited
-from headscope.capture.probing import probe_inputs
 from headscope.edits import How
 from headscope.edits.changes import Change
 from headscope.edits.heads import HeadSet
 from headscope.edits.prune import PROBE_LENGTHS, probe_states
 from headscope.errors import CaptureError
-from headscope.models.stacks import Place
+from headscope.trace import AttentionCall, Capture, Forward, following
+from headscope.trace.architecture import Place
+from headscope.trace.follow import run_calls
+from headscope.trace.hooks import hooked
+from headscope.trace.observe import intercepting, is_edited
+from headscope.trace.probing import probe_inputs
 from headscope.types import HeadId
 
 Changes = Mapping[How, Change]

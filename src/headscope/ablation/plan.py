@@ -10,8 +10,8 @@ import numpy as np
 from headscope.edits import HeadSet, How, select_heads
 from headscope.edits.heads import Member
 from headscope.facts.analyses.sweeps import random_set
-from headscope.models.stacks import Stacks
 from headscope.tasks.metric import Metric
+from headscope.trace.architecture import Stacks
 
 Sweep = Literal["heads", "layers", "types", "pairs-of-types", "sentence-masks", "cumulative"]
 SWEEPS: tuple[Sweep, ...] = get_args(Sweep)

@@ -10,10 +10,10 @@ import numpy as np
 from headscope.ablation.plan import Curve, Kinds, Plan, PlannedEdit, Sweep, str_of
 from headscope.atlas import Atlas
 from headscope.facts.analyses.sweeps import ABLATION, CHANGE_UNITS, SWEEP_KINDS, SweepFacts
-from headscope.models.stacks import Stacks
 from headscope.probes.result import ProbeResult, Row
 from headscope.stats.correction import SIGNIFICANT, Correction, adjusted
 from headscope.tasks import Difference, Metric, TaskResult, paired_difference
+from headscope.trace.architecture import Stacks
 from headscope.types import Array, Coords, LabelledArray
 
 _OWN_UNIT = "the metric's own"

@@ -32,18 +32,18 @@ from headscope.ablation.plan import (
 )
 from headscope.ablation.result import Ablations, Origin, compared
 from headscope.atlas import Atlas
-from headscope.capture import Capture
 from headscope.edits import HOWS, How, mean_outputs, select_heads
 from headscope.edits.changes import Change, editable
 from headscope.edits.heads import Member
 from headscope.errors import HeadscopeWarning, OptionError
 from headscope.importance import gradient_importance
 from headscope.models import Model, ModelName
-from headscope.run.options import BatchSize
-from headscope.run.provenance import Source
+from headscope.passes.options import BatchSize
+from headscope.passes.provenance import Source
 from headscope.stats.correction import CORRECTIONS, Correction
 from headscope.tasks import Task, TaskBatches, TaskResult, with_head
 from headscope.tasks.base import Pass
+from headscope.trace import Capture
 
 EDITS: tuple[How, ...] = ("zero", "uniform", "mean")
 """What a sweep does to heads, other than the sweep of sentence masks."""

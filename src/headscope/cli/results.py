@@ -7,8 +7,8 @@ from headscope.cli.session import Session
 
 if TYPE_CHECKING:
     from headscope.cli.page import Page
+    from headscope.passes.provenance import Source
     from headscope.probes.result import ProbeResult
-    from headscope.run.provenance import Source
 
 _NAMES = ("data", "texts", "documents", "tokens", "texts_cut", "skipped", "options", "duration")
 

@@ -12,12 +12,12 @@ from headscope.cli.console import envelope, only_own_notes, print_json, status
 from headscope.cli.failures import InterruptedByUserError
 from headscope.cli.options import Common
 from headscope.errors import OptionError
-from headscope.run.shards.cluster import cluster
+from headscope.passes.cluster import cluster
 
 if TYPE_CHECKING:
     from headscope.cli.page import Page
+    from headscope.passes.run_pass import Engine
     from headscope.probes.result import ProbeResult
-    from headscope.run.one_pass import Engine
     from headscope.tasks import Task
 
 ATLAS, REPORT, PICTURE, MARKDOWN = "an atlas", "a page", "a picture", "a page that headscope wrote"
@@ -57,7 +57,7 @@ class Session:
         if self.engine is not None:
             self.engine.model(model)
         # Loads torch, which --help does without.
-        from headscope.run.watch import start_note
+        from headscope.trace.watch import start_note
 
         if note := start_note(model):
             self.notes.append(note)
@@ -166,7 +166,7 @@ def _engine(common: Common) -> "Iterator[Engine | None]":
             yield engine
             return
         # Loads torch, which --help does without, and a cluster need not wait for.
-        from headscope.run.shards.checkpoint import checkpoint
+        from headscope.passes.checkpoint import checkpoint
 
         given = {name: value for name, value in common.context.params.items() if name not in NOT_COUNTED}
         told = _told_apart({"command": common.command, **given})

@@ -2,15 +2,15 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
-from headscope.capture import Capture
 from headscope.errors import OptionError
 from headscope.models import Model
-from headscope.run.one_pass import S
-from headscope.run.options import BatchSize
-from headscope.run.reading.reader import Reader, ReadText
-from headscope.run.watch import Watch
+from headscope.passes.options import BatchSize
+from headscope.passes.reader import Reader, ReadText
+from headscope.passes.run_pass import S
 from headscope.text.batching import Bucketed
 from headscope.text.encode import TextEncoder
+from headscope.trace import Capture
+from headscope.trace.watch import Watch
 
 
 def check_tokenizers(first: Model, second: Model) -> None:

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from headscope.measures.head_distance import ACCELERATOR_BLOCK, CPU_BLOCK, without_first
-from headscope.measures.reductions import entropy_of
+from headscope.reductions import entropy_of
 from headscope.types import AttentionBatch
 
 

@@ -7,7 +7,6 @@ from time import perf_counter
 import numpy as np
 
 from headscope.accumulator import Counted, Sums
-from headscope.capture import Capture, survey
 from headscope.comparison.alike import check_tokenizers, read_alike, told_alike
 from headscope.comparison.divergence import layers_divergence
 from headscope.comparison.match_result import Matching, StackMatch
@@ -15,13 +14,14 @@ from headscope.errors import OptionError, TextError
 from headscope.measures.base import TextMean
 from headscope.models import Model, ModelName, loaded
 from headscope.models.untrained import untrained
+from headscope.passes.options import BatchSize, check_limit, check_run_options
+from headscope.passes.provenance import Source
+from headscope.passes.reader import Reader, ReadText
 from headscope.probes.result import compared_with
-from headscope.run.options import BatchSize, check_limit, check_run_options
-from headscope.run.provenance import Source
-from headscope.run.reading.reader import Reader, ReadText
-from headscope.run.watch import Watch
 from headscope.text.corpus import Corpus, Text, as_corpus
 from headscope.text.items import TextPair
+from headscope.trace import Capture, survey
+from headscope.trace.watch import Watch
 from headscope.types import AttentionBatch, HeadGrid, StackName
 
 FEWEST_TEXTS = 4

@@ -9,7 +9,6 @@ from torch import Tensor
 
 from headscope.accumulator import Counted
 from headscope.atlas import Atlas
-from headscope.capture import Capture, survey
 from headscope.comparison.alike import check_shapes, check_tokenizers, read_alike, told_alike
 from headscope.comparison.kinds import KindChange, kind_change
 from headscope.comparison.match_result import Matching
@@ -19,16 +18,17 @@ from headscope.comparison.sums import GIVERS, StackSums
 from headscope.comparison.weights import weight_change
 from headscope.kinds.features import MEASURE as FEATURES
 from headscope.models import Model, ModelName, loaded
-from headscope.models.stacks import Place
+from headscope.passes.options import BatchSize, check_run_options
+from headscope.passes.provenance import Source
+from headscope.passes.reader import Reader, ReadText
 from headscope.probes.features.probe import FeaturesProbe
 from headscope.probes.result import compared_with
-from headscope.run.options import BatchSize, check_run_options
-from headscope.run.provenance import Source
-from headscope.run.reading.reader import Reader, ReadText
-from headscope.run.watch import Watch
 from headscope.text.annotated.treebank import Treebank
 from headscope.text.corpus import Corpus, Text, as_corpus
 from headscope.text.items import TextPair
+from headscope.trace import Capture, survey
+from headscope.trace.architecture import Place
+from headscope.trace.watch import Watch
 from headscope.types import AttentionBatch, HeadId, StackName, WeighedBy, weigh_option
 
 

@@ -11,14 +11,14 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from headscope.capture import Capture, FiniteCheck, attention_modules
-from headscope.capture.hooks import hooked
-from headscope.capture.observe import is_edited, watching
 from headscope.comparison.sums import GIVERS
 from headscope.errors import CaptureError
-from headscope.models.stacks import Place
-from headscope.run.watch import sides_of
 from headscope.text.batching import TextBatch
+from headscope.trace import Capture, FiniteCheck, attention_modules
+from headscope.trace.architecture import Place
+from headscope.trace.hooks import hooked
+from headscope.trace.observe import is_edited, watching
+from headscope.trace.watch import sides_of
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 

@@ -12,7 +12,7 @@ from headscope.errors import CaptureError
 from headscope.facts.analyses.two_models import comparisons
 from headscope.measures import MEASURES
 from headscope.measures.base import PerTextMeasure, TextMean
-from headscope.measures.reductions import cosine_of, divergence_of
+from headscope.reductions import cosine_of, divergence_of
 from headscope.types import AttentionBatch, HeadGrid
 
 COSINE, JS = range(2)

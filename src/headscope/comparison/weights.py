@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from torch import Tensor, nn
 
-from headscope.capture import Capture, attention_modules
-from headscope.models.stacks import Place
+from headscope.trace import Capture, attention_modules
+from headscope.trace.architecture import Place
 from headscope.types import Array, StackName
 
 PROJECTIONS = ("query", "key", "value", "output")

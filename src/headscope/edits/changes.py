@@ -7,10 +7,10 @@ from typing import Any, Literal, get_args
 import torch
 from torch import Tensor
 
-from headscope.capture import AttentionCall, Capture, Forward, surveyed
 from headscope.errors import InterventionError, OptionError
 from headscope.models import Model
-from headscope.models.stacks import Place
+from headscope.trace import AttentionCall, Capture, Forward, surveyed
+from headscope.trace.architecture import Place
 from headscope.types import StackName
 
 How = Literal["zero", "uniform", "mean", "intra", "inter"]

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from headscope.capture import AttentionCall, Capture, Follower, Forward, following
 from headscope.edits.changes import editable, renormalised
-from headscope.models.stacks import Place
+from headscope.trace import AttentionCall, Capture, Follower, Forward, following
+from headscope.trace.architecture import Place
 from headscope.types import HeadId, StackName
 
 

@@ -10,13 +10,13 @@ import torch
 from torch import Tensor
 
 from headscope.atlas import Atlas
-from headscope.capture import AttentionCall, Capture, Follower, Forward, following
 from headscope.edits.changes import HOWS, Change, How, Means, Sentences, editable
 from headscope.edits.heads import HeadSet
 from headscope.edits.select import Heads, select_heads
 from headscope.errors import HeadscopeWarning, OptionError
 from headscope.models import Model
-from headscope.models.stacks import Place, Stacks
+from headscope.trace import AttentionCall, Capture, Follower, Forward, following
+from headscope.trace.architecture import Place, Stacks
 
 
 @dataclass(eq=False)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Self
 
-from headscope.models.stacks import Place
+from headscope.trace.architecture import Place
 from headscope.types import HeadId, StackName
 
 Member = tuple[StackName, HeadId]

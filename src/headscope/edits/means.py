@@ -8,16 +8,16 @@ import torch
 from torch import Tensor
 
 from headscope.accumulator import Sums
-from headscope.capture import AttentionCall, Capture, Forward, check_single, following
-from headscope.capture.observe import evaluating
 from headscope.edits.changes import editable
 from headscope.errors import OptionError, TextError
 from headscope.models import Model
-from headscope.models.stacks import Place, Stacks
-from headscope.run.one_pass import run_pass
-from headscope.run.options import LONGEST_WITHOUT_LIMIT, longest_text
-from headscope.run.watch import Watch
+from headscope.passes.options import LONGEST_WITHOUT_LIMIT, longest_text
+from headscope.passes.run_pass import run_pass
 from headscope.text.items import TextPair
+from headscope.trace import AttentionCall, Capture, Forward, check_single, following
+from headscope.trace.architecture import Place, Stacks
+from headscope.trace.observe import evaluating
+from headscope.trace.watch import Watch
 from headscope.types import StackName
 
 Batch = Mapping[str, Tensor]

@@ -11,9 +11,6 @@ from torch import Tensor, nn
 from transformers.pytorch_utils import Conv1D
 
 from headscope.atlas import Atlas
-from headscope.capture import Capture, attention_modules
-from headscope.capture.observe import evaluating, is_edited
-from headscope.capture.probing import probe_inputs
 from headscope.edits.changes import editable
 from headscope.edits.edit import edit
 from headscope.edits.heads import HeadSet
@@ -21,7 +18,10 @@ from headscope.edits.select import Heads, select_heads
 from headscope.errors import InterventionError, first_line
 from headscope.models import Model
 from headscope.models.adapters import Adapter, Projections
-from headscope.models.stacks import Place
+from headscope.trace import Capture, attention_modules
+from headscope.trace.architecture import Place
+from headscope.trace.observe import evaluating, is_edited
+from headscope.trace.probing import probe_inputs
 
 PROBE_LENGTHS = [(9, 6), (7, 4)]
 """Source and target tokens of the two texts that show whether two networks do the same."""

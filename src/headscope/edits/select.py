@@ -24,7 +24,7 @@ from headscope.atlas import Atlas
 from headscope.edits.heads import HeadSet
 from headscope.edits.rank import labelled, ranked
 from headscope.errors import OptionError
-from headscope.models.stacks import Stacks
+from headscope.trace.architecture import Stacks
 from headscope.types import HeadChoice, HeadGrid, HeadId, StackName, split_stack
 
 Chosen = str | HeadId | tuple[int, int] | tuple[str, int, int]

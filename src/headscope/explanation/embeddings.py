@@ -16,12 +16,12 @@ from torch.nn.functional import embedding
 from torch.overrides import TorchFunctionMode
 
 from headscope.accumulator import Sums
-from headscope.capture import Capture
-from headscope.capture.hooks import hooked
-from headscope.capture.scores import wide
 from headscope.errors import CaptureError
 from headscope.text.batching import TextBatch
 from headscope.text.encode import special_ids
+from headscope.trace import Capture
+from headscope.trace.hooks import hooked
+from headscope.trace.scores import wide
 
 Kind = Literal["token", "position", "segment"]
 SideName = Literal["source", "target"]

@@ -10,16 +10,6 @@ import torch
 from torch import Tensor
 
 from headscope.accumulator import Counted, Sums
-from headscope.capture import (
-    AttentionCall,
-    Capture,
-    TextScores,
-    check_reachable,
-    run_calls,
-    surveyed,
-)
-from headscope.capture.observe import is_edited
-from headscope.capture.scores import wide
 from headscope.edits import Heads, select_heads
 from headscope.errors import CaptureError, OptionError, TextError
 from headscope.explanation.embeddings import KINDS, Kind, TableMeans, averaging, find_tables, replacing
@@ -29,16 +19,26 @@ from headscope.explanation.separation import Side, contrasts
 from headscope.explanation.sums import Chooser, LayerSums, counts_for, drawn_neurons, even
 from headscope.explanation.texts import DealtText, dealt
 from headscope.models import ModelName, loaded
-from headscope.models.stacks import Place
+from headscope.passes.options import BatchSize, check_run_options
+from headscope.passes.provenance import Source
+from headscope.passes.reader import Reader
+from headscope.passes.run_pass import run_pass
 from headscope.probes.halves import SCORE, SELECT
-from headscope.run.one_pass import run_pass
-from headscope.run.options import BatchSize, check_run_options
-from headscope.run.provenance import Source
-from headscope.run.reading.reader import Reader
-from headscope.run.watch import Watch, sides_of
 from headscope.text.batching import TextBatch
 from headscope.text.corpus import Corpus, Text, as_corpus
 from headscope.text.items import TextPair
+from headscope.trace import (
+    AttentionCall,
+    Capture,
+    TextScores,
+    check_reachable,
+    run_calls,
+    surveyed,
+)
+from headscope.trace.architecture import Place
+from headscope.trace.observe import is_edited
+from headscope.trace.scores import wide
+from headscope.trace.watch import Watch, sides_of
 from headscope.types import AttentionBatch, StackName, TokenBatch, WeighedBy, check_weighed_by, padded
 
 Part = TypeVar("Part", bound=Sums)

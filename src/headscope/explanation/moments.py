@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from headscope.capture import TextScores
+from headscope.trace import TextScores
 from headscope.types import Array
 
 

@@ -18,9 +18,9 @@ from headscope.facts.analyses.explanations import (
     Replaced,
     Separated,
 )
-from headscope.models.stacks import Place, Stacks
 from headscope.probes.result import ProbeResult, Row
 from headscope.stats.intervals import mean_interval
+from headscope.trace.architecture import Place, Stacks
 from headscope.types import Array, HeadGrid, HeadId, LabelledArray
 
 LISTED = 5

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from headscope.capture import TextScores
+from headscope.trace import TextScores
 from headscope.types import SEP
 
 CONTRASTS = ("segment", "sentence", "sep")

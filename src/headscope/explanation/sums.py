@@ -9,13 +9,13 @@ import torch
 from torch import Tensor
 
 from headscope.accumulator import Sums
-from headscope.capture.scores import TextScores, softmax
 from headscope.explanation.moments import moments, random_residual, residual, total
 from headscope.explanation.separation import CONTRASTS, Contrast, neuron_areas, score_area
 from headscope.measures.base import TextMean
-from headscope.measures.reductions import cosine_of, divergence_of
 from headscope.probes.halves import SCORE, SELECT
+from headscope.reductions import cosine_of, divergence_of
 from headscope.stats.documents import ratio_error
+from headscope.trace.scores import TextScores, softmax
 from headscope.types import Array
 
 NEURON_COUNTS = (1, 2, 4, 8)

@@ -4,8 +4,8 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from headscope.passes.reader import Reader
 from headscope.probes.halves import Turns
-from headscope.run.reading.reader import Reader
 from headscope.text.encode import EncodedInput, EncodedText, Shown
 from headscope.text.items import TextPair
 from headscope.text.sentences import split_sentences

@@ -13,18 +13,18 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from headscope.capture import AttentionCall, Capture, Forward, following, surveyed
-from headscope.capture.inputs import model_inputs
-from headscope.capture.observe import evaluating, is_edited
 from headscope.errors import ModelError, OptionError, TextError
 from headscope.generation.continued import continued
 from headscope.generation.result import Generated
 from headscope.models import Model, ModelName, loaded
-from headscope.models.stacks import Place
-from headscope.run.watch import Watch
 from headscope.tasks.heads import ready_task, with_task_head
 from headscope.text.encode import EncodedInput, EncodedText, TextEncoder
 from headscope.text.items import TextPair
+from headscope.trace import AttentionCall, Capture, Forward, following, surveyed
+from headscope.trace.architecture import Place
+from headscope.trace.inputs import model_inputs
+from headscope.trace.observe import evaluating, is_edited
+from headscope.trace.watch import Watch
 from headscope.types import CLS, Array, HeadGrid
 
 TOKENS = 40

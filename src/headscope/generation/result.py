@@ -7,9 +7,9 @@ import numpy as np
 
 from headscope.errors import OptionError
 from headscope.models import Model
-from headscope.models.stacks import Place
 from headscope.text.encode import EncodedInput, TextEncoder
 from headscope.text.words import Span
+from headscope.trace.architecture import Place
 from headscope.types import Array, HeadGrid
 
 

@@ -15,15 +15,15 @@ from torch import Tensor
 from transformers import PreTrainedModel
 
 from headscope.accumulator import Sums
-from headscope.capture import AttentionCall, Capture, Forward, following, retained
-from headscope.capture.observe import evaluating
 from headscope.errors import CaptureError
 from headscope.measures.base import TextMean
-from headscope.models.stacks import Place
-from headscope.run.watch import sides_of
 from headscope.tasks import Task, TaskBatch
 from headscope.tasks.asked import forward_asked
 from headscope.text.batching import TextBatch
+from headscope.trace import AttentionCall, Capture, Forward, following, retained
+from headscope.trace.architecture import Place
+from headscope.trace.observe import evaluating
+from headscope.trace.watch import sides_of
 from headscope.types import CLS, COMMA, OTHER, PERIOD, ROLES, Coords, HeadGrid, LabelledArray, TokenBatch
 
 

@@ -12,18 +12,18 @@ import torch
 
 from headscope.accumulator import Sums
 from headscope.atlas import Results
-from headscope.capture import Capture, nan_advice, surveyed
 from headscope.errors import CaptureError, TextError
 from headscope.importance.gradients import KEY_ROLES, ImportanceSums, layer_gradients
 from headscope.measures.base import TextMean
 from headscope.models import Model, ModelName
+from headscope.passes.options import BatchSize
+from headscope.passes.provenance import Source
+from headscope.passes.run_pass import run_pass
 from headscope.probes.result import ProbeResult, Row, plain
-from headscope.run.one_pass import run_pass
-from headscope.run.options import BatchSize
-from headscope.run.provenance import Source
-from headscope.run.watch import HELD_BYTES, HELD_BYTES_ELSEWHERE
 from headscope.tasks import IGNORED, Task, TaskBatch, TaskBatches, with_head
 from headscope.tasks.base import BATCHES_A_SHARD
+from headscope.trace import Capture, nan_advice, surveyed
+from headscope.trace.watch import HELD_BYTES, HELD_BYTES_ELSEWHERE
 from headscope.types import Array, HeadId, LabelledArray, StackName
 
 # A weight is held as such, as its gradient, and by the backward pass as scores, softmax and products.

@@ -7,10 +7,10 @@ from typing import Self
 import torch
 from torch import Tensor
 
-from headscope.capture import AttentionCall, Capture, Forward, following
-from headscope.capture.observe import evaluating
 from headscope.errors import OptionError, TextError
-from headscope.models.stacks import Place
+from headscope.trace import AttentionCall, Capture, Forward, following
+from headscope.trace.architecture import Place
+from headscope.trace.observe import evaluating
 
 SUCCESS = 0.5
 """A trial counts when the model wrote at least this share of the answer: what it did not copy, no head fetched."""

@@ -10,8 +10,8 @@ from headscope.atlas import Results
 from headscope.facts.description import described_in
 from headscope.known_heads import reading
 from headscope.known_heads.written import SIGNS
+from headscope.passes.controlled import ControlledMean, ControlledMeans
 from headscope.probes.result import COUNT, OVER, ProbeResult, Row
-from headscope.run.controlled import ControlledMean, ControlledMeans
 from headscope.stats.intervals import mean_interval
 from headscope.types import Array, AttentionBatch, HeadGrid, HeadId, LabelledArray
 

@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
-from headscope.capture import Capture, check_reachable, surveyed
 from headscope.errors import CaptureError, ModelError, OptionError
 from headscope.known_heads import reading
 from headscope.known_heads.made import MadeTexts
@@ -23,16 +22,17 @@ from headscope.known_heads.result import (
 )
 from headscope.known_heads.written import WrittenKinds, count_written
 from headscope.models import Model, ModelName, loaded
-from headscope.models.stacks import Place
-from headscope.run.controlled import ControlledMeans
-from headscope.run.one_pass import S, in_chunks, run_pass
-from headscope.run.options import BatchSize, check_run_options
-from headscope.run.provenance import Source
-from headscope.run.reading.reader import Reader, ReadText
-from headscope.run.watch import Watch
+from headscope.passes.controlled import ControlledMeans
+from headscope.passes.options import BatchSize, check_run_options
+from headscope.passes.provenance import Source
+from headscope.passes.reader import Reader, ReadText
+from headscope.passes.run_pass import S, in_chunks, run_pass
 from headscope.tasks import with_head
 from headscope.text.corpus import Corpus, Text, as_corpus
 from headscope.text.items import TextPair
+from headscope.trace import Capture, check_reachable, surveyed
+from headscope.trace.architecture import Place
+from headscope.trace.watch import Watch
 from headscope.types import Array, AttentionBatch, StackName
 from headscope.writing.effects import Tokens
 from headscope.writing.readout import StraightPaths

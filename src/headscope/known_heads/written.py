@@ -14,7 +14,7 @@ from torch import Tensor
 
 from headscope.accumulator import Sums
 from headscope.measures.base import TextMean
-from headscope.run.controlled import ControlledMeans
+from headscope.passes.controlled import ControlledMeans
 from headscope.types import HeadGrid
 from headscope.writing.effects import LOOKED_AT, LayerEffects, Tokens, effects
 from headscope.writing.readout import StraightPaths

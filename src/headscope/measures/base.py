@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from headscope.accumulator import Sums, is_nothing, merge_fields, nothing, settled
-from headscope.batches import ALL_LAYERS, ChosenRows, Derive, lengths_of
+from headscope.attention import ALL_LAYERS, ChosenRows, Derive, lengths_of
 from headscope.registry import Registry
 from headscope.types import AttentionBatch, Coords, HeadGrid, LabelledArray, TokenBatch
 
@@ -52,7 +52,7 @@ class TextMean(Sums):
         """Count `values` (text, ...), where `applies` (broadcastable to it) is true; in one layer or overall."""
         values, whole = values.detach(), layer is None or layer == ALL_LAYERS
         if whole and values.is_cuda and find_spec("triton") is not None:
-            from headscope.measures.fast.means_kernel import text_sums  # noqa: PLC0415  (needs triton)
+            from headscope.kernels.triton.means_kernel import text_sums  # noqa: PLC0415  (needs triton)
 
             before = None if is_nothing(self.sums) else self.sums.to(values.device)
             self.sums = text_sums(values, applies, before)

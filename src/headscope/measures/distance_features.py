@@ -7,10 +7,10 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from headscope.batches import Derive
+from headscope.attention import Derive
 from headscope.measures.base import MEASURES, PerTextMeasure
 from headscope.measures.folds import FOLDS, FoldSums, fold_of
-from headscope.measures.reductions import WINDOWS, QueryGroup, class_mass, picked, window_sums
+from headscope.reductions import WINDOWS, QueryGroup, class_mass, picked, window_sums
 from headscope.types import CLS, COMMA, PERIOD, SEP, AttentionBatch, Coords, LabelledArray
 
 SPECIAL_FEATURES = (("cls", CLS), ("sep", SEP), ("comma", COMMA), ("period", PERIOD))

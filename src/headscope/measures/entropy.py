@@ -6,9 +6,9 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from headscope.batches import Derive
+from headscope.attention import Derive
 from headscope.measures.base import MEASURES, PerTextMeasure
-from headscope.measures.reductions import (
+from headscope.reductions import (
     QueryGroup,
     entropy_of,
     has_groups,

@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from headscope.accumulator import nothing, settled
-from headscope.batches import ALL_LAYERS, ChosenRows, Derive
+from headscope.attention import ALL_LAYERS, ChosenRows, Derive
+from headscope.kernels.cpu import loops as cpu
 from headscope.measures.base import MEASURES, Measure
-from headscope.measures.fast import cpu
 from headscope.measures.folds import mixed_ids
 from headscope.types import AttentionBatch, HeadGrid, LabelledArray, TokenBatch
 

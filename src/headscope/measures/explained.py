@@ -9,10 +9,9 @@ import torch
 from torch import Tensor
 
 from headscope.accumulator import counted, nothing, settled
-from headscope.batches import ALL_LAYERS, ChosenRows, Derive
+from headscope.attention import ALL_LAYERS, ChosenRows, Derive
 from headscope.measures.base import MEASURES, Measure
 from headscope.measures.mixture import mixture_weights
-from headscope.measures.reductions import entropy_of
 from headscope.measures.template_sums import (
     BINS,
     NewTexts,
@@ -23,6 +22,7 @@ from headscope.measures.template_sums import (
     scored_rows,
 )
 from headscope.measures.templates import SYNTAX, TEMPLATES
+from headscope.reductions import entropy_of
 from headscope.stats.documents import jackknife
 from headscope.types import AttentionBatch, HeadGrid, LabelledArray, TokenBatch
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from headscope.accumulator import Sums, nothing, settled
-from headscope.batches import ALL_LAYERS
+from headscope.attention import ALL_LAYERS
 from headscope.types import TokenBatch
 
 FOLDS = 20

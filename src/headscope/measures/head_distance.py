@@ -11,12 +11,12 @@ import torch
 from torch import Tensor
 
 from headscope.accumulator import is_nothing
-from headscope.batches import ALL_LAYERS, ChosenRows, Derive, lengths_of
+from headscope.attention import ALL_LAYERS, ChosenRows, Derive, lengths_of
 from headscope.errors import CaptureError
+from headscope.kernels.cpu import loops as cpu
 from headscope.measures.base import MEASURES, Measure, TextMean
-from headscope.measures.fast import cpu
 from headscope.measures.folds import mixed_ids
-from headscope.measures.reductions import entropy_of
+from headscope.reductions import entropy_of
 from headscope.types import AttentionBatch, HeadGrid, LabelledArray, MovedBatch, TokenBatch
 
 SMOOTHING = 0.001
@@ -131,7 +131,7 @@ class HeadDistance(Measure):
 
     def _add_by_kernel(self, maps: Tensor, asked: Tensor) -> None:
         """Count maps (text, head, query, key) on a GPU, by the mean over the queries that are `asked` (text,)."""
-        from headscope.measures.fast import divergence_kernel  # noqa: PLC0415  (needs triton)
+        from headscope.kernels.triton import divergence_kernel  # noqa: PLC0415  (needs triton)
 
         before = None if is_nothing(self.means.sums) else self.means.sums.to(maps.device)
         self.means.sums = divergence_kernel.text_sums(maps, asked, before)

@@ -6,9 +6,9 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from headscope.batches import Derive
+from headscope.attention import Derive
 from headscope.measures.base import MEASURES, PerTextMeasure
-from headscope.measures.reductions import (
+from headscope.reductions import (
     PAIR_PATTERNS,
     KeyClass,
     QueryGroup,

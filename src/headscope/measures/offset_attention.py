@@ -6,9 +6,9 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from headscope.batches import Derive
+from headscope.attention import Derive
 from headscope.measures.base import MEASURES, PerTextMeasure
-from headscope.measures.reductions import FARTHEST, near_diagonals
+from headscope.reductions import FARTHEST, near_diagonals
 from headscope.types import AttentionBatch, TokenBatch
 
 

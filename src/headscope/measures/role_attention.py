@@ -5,9 +5,9 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from headscope.batches import Derive
+from headscope.attention import Derive
 from headscope.measures.base import MEASURES, PerTextMeasure
-from headscope.measures.reductions import QueryGroup, class_mass, has_groups, picked
+from headscope.reductions import QueryGroup, class_mass, has_groups, picked
 from headscope.types import ROLES, AttentionBatch
 
 _ASKED = (QueryGroup.ALL, QueryGroup.SEP, QueryGroup.NOT_SEP)

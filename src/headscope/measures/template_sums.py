@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from headscope.batches import ChosenRows, TokenBatch, each_tensor
-from headscope.measures.fast import cpu
+from headscope.attention import ChosenRows, TokenBatch, each_tensor
+from headscope.kernels.cpu import loops as cpu
 from headscope.measures.folds import mixed_ids
 from headscope.measures.templates import (
     SYNTAX,
@@ -65,7 +65,7 @@ class TemplateSums:
         by_text = torch.bmm(rows.flatten(2), counted.flatten(2).mT).to(self.share.dtype)
         products = (by_text * self._share_of_text).sum(0)
         if self.bins is None:
-            from headscope.measures.fast.binned_kernel import binned  # noqa: PLC0415  (needs triton)
+            from headscope.kernels.triton.binned_kernel import binned  # noqa: PLC0415  (needs triton)
 
             return products, binned(rows, self.places, self.kinds, self.share, farthest=FARTHEST)
         weighed = rows.to(self.share.dtype) * (self.share[..., None] * (self.bins >= 0))[:, None]
@@ -135,7 +135,7 @@ class SampledRows:
         places, kinds = self.drawn.places, self.drawn.kinds
         share = self.drawn.share.to(digits_of(places))
         if places.is_cuda and find_spec("triton") is not None:
-            from headscope.measures.fast import templates_kernel  # noqa: PLC0415  (needs triton)
+            from headscope.kernels.triton import templates_kernel  # noqa: PLC0415  (needs triton)
 
             count = len(TEMPLATES) + (len(SYNTAX) if self.tokens.governor is not None else 0)
             found = templates_kernel.template_rows(

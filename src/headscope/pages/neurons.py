@@ -7,12 +7,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from headscope.capture import AttentionCall, TextScores, run_calls, surveyed
-from headscope.capture.scores import softmax
 from headscope.models import Model
-from headscope.models.stacks import Place
 from headscope.pages.seen import Between, place_of, prepare
 from headscope.pages.shapes.views import Neurons
+from headscope.trace import AttentionCall, TextScores, run_calls, surveyed
+from headscope.trace.architecture import Place
+from headscope.trace.scores import softmax
 from headscope.types import Array, HeadId
 
 NeuronReader = Callable[[Collection[tuple[str, int, int]] | None], Iterable[Neurons]]

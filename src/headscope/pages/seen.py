@@ -9,20 +9,20 @@ from typing import Any, Literal, get_args
 import numpy as np
 from pydantic import ConfigDict
 
-from headscope.capture import Capture, Carrier, surveyed
 from headscope.errors import CaptureError, ModelError, OptionError, TextError
 from headscope.facts.vocabulary import own_name
 from headscope.models import Model
-from headscope.models.stacks import Place
 from headscope.pages.quantise import Quantised, Starts, quantise, quantise_signed
 from headscope.pages.shapes.views import AlsoStored, Reading, Seen, StackShape, StoredMaps, Tokens
 from headscope.pages.tokens import tokens_of, word_starts
-from headscope.run.options import longest_text
-from headscope.run.watch import Watch
+from headscope.passes.options import longest_text
 from headscope.tasks.writing import written
 from headscope.text.batching import TextBatch
 from headscope.text.encode import EncodedInput, TextEncoder
 from headscope.text.items import TextPair
+from headscope.trace import Capture, Carrier, surveyed
+from headscope.trace.architecture import Place
+from headscope.trace.watch import Watch
 from headscope.types import Array, AttentionBatch, HeadGrid, HeadId, MapWeigh, StackName
 
 Between = Callable[[], None]

@@ -1,14 +1,14 @@
 """Whether a model can be shown as it is asked for: refused before anything slow begins."""
 
-from headscope.capture import surveyed
-from headscope.capture.observe import can_watch
 from headscope.errors import OptionError
 from headscope.models import Model
 from headscope.pages.neurons import has_neurons
 from headscope.pages.seen import USUAL_LENGTH, Observed
 from headscope.pages.shapes.views import StackShape
 from headscope.pages.start import Start
-from headscope.run.options import longest_text
+from headscope.passes.options import longest_text
+from headscope.trace import surveyed
+from headscope.trace.observe import can_watch
 
 
 def check_outline(model: Model, start: Start | None, *, max_length: int | None) -> None:

@@ -17,10 +17,10 @@ from headscope.facts.vocabulary import template_name
 from headscope.measures.explained import ExplainedWithSyntax
 from headscope.measures.templates import SYNTAX
 from headscope.models import ModelName, loaded
+from headscope.passes.options import BatchSize
 from headscope.probes.features.classes import FeatureText
 from headscope.probes.observe import Account, Observer, Tally
 from headscope.probes.result import ProbeResult, Row, largest
-from headscope.run.options import BatchSize
 from headscope.text.annotated.treebank import Treebank
 from headscope.types import AttentionBatch, HeadGrid, HeadId, StackName, TokenBatch
 

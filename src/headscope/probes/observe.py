@@ -9,19 +9,19 @@ from typing import Generic, Protocol, Self, TypeVar
 from torch import Tensor
 
 from headscope.accumulator import Accumulator, Counted, Sums
-from headscope.capture import survey
 from headscope.errors import ModelError, OptionError
 from headscope.models import Model, ModelName
+from headscope.passes.options import BatchSize, check_batch_size, longest_text
+from headscope.passes.provenance import Source
+from headscope.passes.reader import expected_texts
+from headscope.passes.run_pass import run_pass
 from headscope.probes.words import words_present
-from headscope.run.one_pass import run_pass
-from headscope.run.options import BatchSize, check_batch_size, longest_text
-from headscope.run.provenance import Source
-from headscope.run.reading.reader import expected_texts
-from headscope.run.watch import Watch
 from headscope.stats.documents import Documents
 from headscope.text.annotated.files import AnnotatedFiles
 from headscope.text.encode import EncodedInput, Shown, TextEncoder
 from headscope.text.words import WordText
+from headscope.trace import survey
+from headscope.trace.watch import Watch
 from headscope.types import AttentionBatch, HeadGrid, HeadId, StackName, TokenBatch, WeighedBy, weigh_option
 
 USUAL = 128

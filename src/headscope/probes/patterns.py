@@ -11,9 +11,9 @@ from headscope.atlas import Atlas, Results
 from headscope.atlas.files import MOVED
 from headscope.kinds.patterns import PATTERNS, PatternShares
 from headscope.models import ModelName, loaded
+from headscope.passes.analyze import analyze
+from headscope.passes.provenance import Source
 from headscope.probes.result import ProbeResult, Row
-from headscope.run.local import analyze
-from headscope.run.provenance import Source
 from headscope.text.corpus import Corpus, Text
 from headscope.text.items import TextPair
 from headscope.types import LabelledArray, Weigh, weigh_option

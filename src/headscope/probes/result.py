@@ -10,7 +10,6 @@ import numpy as np
 
 from headscope.atlas import Atlas, Example, Results
 from headscope.atlas.files import MOVED, moved_arrays
-from headscope.capture.observe import edits_of
 from headscope.errors import OptionError
 from headscope.facts.description import Description
 from headscope.facts.findings import findings
@@ -18,8 +17,9 @@ from headscope.facts.findings.know import tally
 from headscope.facts.scores import judged, row_score
 from headscope.facts.wording import without_folders
 from headscope.models import Model
-from headscope.run.provenance import ModelState, Source, provenance
+from headscope.passes.provenance import ModelState, Source, provenance
 from headscope.stats.documents import FEWEST_DOCUMENTS, Sampling
+from headscope.trace.observe import edits_of
 from headscope.types import Array
 
 Stack = TypeVar("Stack", bound=str)

@@ -8,8 +8,8 @@ import torch
 
 from headscope.errors import OptionError, TextError
 from headscope.models import Model, ModelName, loaded
+from headscope.passes.options import BatchSize
 from headscope.probes.observe import Account, Observer
-from headscope.run.options import BatchSize
 from headscope.search.result import Search, StackSearch
 from headscope.search.tally import ArrowTally
 from headscope.text.annotated.arrows import Arrows, as_arrows

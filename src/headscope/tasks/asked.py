@@ -13,10 +13,10 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-from headscope.capture.hooks import hooked
-from headscope.capture.observe import evaluating
 from headscope.models import Model
 from headscope.tasks.batches import IGNORED, TaskBatch, forward, output_of
+from headscope.trace.hooks import hooked
+from headscope.trace.observe import evaluating
 
 WORTH_IT = 0.5
 """Of more places than this share it is not worth the trouble."""

@@ -14,13 +14,12 @@ from torch import Tensor
 from transformers import PreTrainedModel
 
 from headscope.accumulator import Counted
-from headscope.capture.observe import evaluating
 from headscope.errors import OptionError
 from headscope.models import Model
+from headscope.passes.options import BatchSize, check_batch_size, check_limit, longest_text
+from headscope.passes.progress import tick
+from headscope.passes.run_pass import run_pass
 from headscope.registry import Registry
-from headscope.run.one_pass import run_pass
-from headscope.run.options import BatchSize, check_batch_size, check_limit, longest_text
-from headscope.run.progress import tick
 from headscope.tasks.asked import forward_asked, prove
 from headscope.tasks.batches import Encoded, Row, TaskBatch, TaskBatches, batched
 from headscope.tasks.heads import Head, check_head
@@ -30,6 +29,7 @@ from headscope.text.corpus import Corpus, as_corpus
 from headscope.text.encode import EncodedInput, TextEncoder
 from headscope.text.items import TextPair
 from headscope.text.skipped import Skipped
+from headscope.trace.observe import evaluating
 from headscope.types import Array
 
 BATCHES_A_SHARD = 64

@@ -10,18 +10,18 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from headscope.capture import nan_advice, surveyed
-from headscope.capture.inputs import model_inputs
-from headscope.capture.observe import evaluating
 from headscope.errors import ModelError
 from headscope.models import Model
-from headscope.run.options import BatchSize
-from headscope.run.watch import ACCELERATOR_TOKENS, CPU_TOKENS
+from headscope.passes.options import BatchSize
 from headscope.tasks.heads import Head
 from headscope.text.batching import TextBatch, by_length
 from headscope.text.encode import Shown
 from headscope.text.skipped import Skipped
 from headscope.text.words import Span
+from headscope.trace import nan_advice, surveyed
+from headscope.trace.inputs import model_inputs
+from headscope.trace.observe import evaluating
+from headscope.trace.watch import ACCELERATOR_TOKENS, CPU_TOKENS
 from headscope.types import Array, padded
 
 IGNORED = -100

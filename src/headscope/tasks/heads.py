@@ -19,12 +19,12 @@ from transformers import (
 )
 from transformers.models.auto import modeling_auto as auto
 
-from headscope.capture import surveyed
 from headscope.errors import ModelError, first_line
 from headscope.models import Model, ModelName, load
 from headscope.models.load import own_class, quiet_transformers
 from headscope.models.sources import Origin
 from headscope.models.weights import lacking_weights
+from headscope.trace import surveyed
 from headscope.types import TaskName
 
 Head = Literal["writing", "question-answering", "classification", "masked-lm", "next-token"]

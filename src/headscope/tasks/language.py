@@ -14,7 +14,7 @@ from transformers import PreTrainedModel
 
 from headscope.errors import ModelError, OptionError, TextError
 from headscope.models import Model
-from headscope.run.options import check_limit, longest_text
+from headscope.passes.options import check_limit, longest_text
 from headscope.tasks.asked import logits_at
 from headscope.tasks.base import TASKS, Task
 from headscope.tasks.batches import IGNORED, Encoded, Row, TaskBatch

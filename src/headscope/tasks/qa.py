@@ -14,7 +14,7 @@ from torch.nn.functional import cross_entropy
 
 from headscope.errors import OptionError
 from headscope.models import Model
-from headscope.run.options import longest_text
+from headscope.passes.options import longest_text
 from headscope.tasks.base import TASKS, Task
 from headscope.tasks.batches import IGNORED, Encoded, Row, TaskBatch, output_of
 from headscope.tasks.metric import Mean

@@ -10,13 +10,9 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from headscope.capture import surveyed
-from headscope.capture.inputs import model_inputs
-from headscope.capture.observe import evaluating, without_edits
 from headscope.errors import ModelError, TextError
 from headscope.models import Model
-from headscope.run.options import longest_text
-from headscope.run.watch import Watch
+from headscope.passes.options import longest_text
 from headscope.tasks.base import TASKS
 from headscope.tasks.batches import Encoded, Row, TaskBatch
 from headscope.tasks.heads import Head, with_head
@@ -26,6 +22,10 @@ from headscope.text.corpus import read_pairs
 from headscope.text.encode import EncodedInput
 from headscope.text.items import TextPair
 from headscope.text.skipped import Skipped
+from headscope.trace import surveyed
+from headscope.trace.inputs import model_inputs
+from headscope.trace.observe import evaluating, without_edits
+from headscope.trace.watch import Watch
 
 MOST_WRITTEN = 40
 """Most tokens that a model is asked to write as a second text."""

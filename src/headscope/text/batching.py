@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
-from headscope.batches import Derive
+from headscope.attention import Derive
 from headscope.text.encode import EncodedInput, EncodedText
 from headscope.types import OTHER, TokenBatch, padded
 

@@ -6,7 +6,6 @@ from functools import cache
 import numpy as np
 
 from headscope.atlas import Atlas
-from headscope.capture import surveyed
 from headscope.errors import OptionError
 from headscope.facts.analyses.probes import best_heads, head_scores
 from headscope.models import Model
@@ -15,6 +14,7 @@ from headscope.probes.halves import SCORE, SELECT
 from headscope.probes.observe import check_head_in
 from headscope.probes.pointing.result import PointingResult
 from headscope.text.annotated.treebank import ParsedSentence, Treebank
+from headscope.trace import surveyed
 from headscope.types import HeadId
 from headscope.usage.result import Found
 

@@ -7,16 +7,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from headscope.capture import AttentionCall, Capture, Forward, following
-from headscope.capture.inputs import model_inputs
-from headscope.capture.observe import evaluating
 from headscope.edits import Edge, without_edges
-from headscope.models.stacks import Place
-from headscope.run.options import BatchSize
-from headscope.run.progress import RunProgress, Tell
-from headscope.run.watch import Watch
+from headscope.passes.options import BatchSize
+from headscope.passes.progress import RunProgress, Tell
 from headscope.tasks.batches import output_of
 from headscope.text.batching import TextBatch, by_length
+from headscope.trace import AttentionCall, Capture, Forward, following
+from headscope.trace.architecture import Place
+from headscope.trace.inputs import model_inputs
+from headscope.trace.observe import evaluating
+from headscope.trace.watch import Watch
 from headscope.types import Array, HeadId, StackName
 from headscope.usage.rows import Row, Rows
 

@@ -9,21 +9,21 @@ from time import perf_counter
 import numpy as np
 
 from headscope.atlas import Atlas
-from headscope.capture import Capture, surveyed
 from headscope.errors import ModelError, OptionError, TextError, choices
 from headscope.facts.analyses.uses import USES
 from headscope.models import Model, ModelName, loaded
+from headscope.passes.options import BatchSize, longest_text
+from headscope.passes.progress import progress_bar
+from headscope.passes.provenance import Source
 from headscope.probes.halves import SCORE, Turns
 from headscope.probes.observe import Account
-from headscope.run.options import BatchSize, longest_text
-from headscope.run.progress import progress_bar
-from headscope.run.provenance import Source
-from headscope.run.watch import Watch
 from headscope.tasks import with_head
 from headscope.text.annotated.files import AnnotatedFiles
 from headscope.text.annotated.minimal_pairs import MinimalPairs, read_minimal_pairs
 from headscope.text.annotated.treebank import ParsedSentence, Treebank, base_relation, read_treebank
 from headscope.text.skipped import Skipped
+from headscope.trace import Capture, surveyed
+from headscope.trace.watch import Watch
 from headscope.types import Array, HeadGrid, HeadId
 from headscope.usage.edges import control_edge, relation_edge
 from headscope.usage.examples import Case, Score, pair_cases, relation_cases

@@ -8,11 +8,11 @@ import torch
 from torch import Tensor
 
 from headscope.accumulator import Sums
-from headscope.capture import AttentionCall, run_calls
-from headscope.capture.hooks import hooked
-from headscope.models.stacks import Place
-from headscope.run.controlled import ControlledMeans
+from headscope.passes.controlled import ControlledMeans
 from headscope.text.batching import TextBatch
+from headscope.trace import AttentionCall, run_calls
+from headscope.trace.architecture import Place
+from headscope.trace.hooks import hooked
 from headscope.types import CLS, SEP, HeadGrid, TokenBatch
 from headscope.writing.readout import Readout, StraightPaths
 

@@ -11,13 +11,13 @@ from typing import Any, Self
 import torch
 from torch import Tensor, nn
 
-from headscope.capture import Capture, run_calls
-from headscope.capture.hooks import hooked
-from headscope.capture.observe import evaluating, without_edits
-from headscope.capture.probing import longest_probe
-from headscope.capture.projection import OutputProjection, output_projections
 from headscope.errors import CaptureError
-from headscope.models.stacks import Place
+from headscope.trace import Capture, run_calls
+from headscope.trace.architecture import Place
+from headscope.trace.hooks import hooked
+from headscope.trace.observe import evaluating, without_edits
+from headscope.trace.output_projection import OutputProjection, output_projections
+from headscope.trace.probing import longest_probe
 
 _ROUNDING = 1e-4
 """What rounding may do to a sum, as a share of its largest number."""

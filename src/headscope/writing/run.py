@@ -6,16 +6,16 @@ from time import perf_counter
 import numpy as np
 import torch
 
-from headscope.capture import surveyed
 from headscope.errors import ModelError
 from headscope.models import ModelName, loaded
-from headscope.run.options import BatchSize, check_run_options
-from headscope.run.provenance import Source
-from headscope.run.reading.reader import Reader, ReadText
-from headscope.run.watch import Watch
+from headscope.passes.options import BatchSize, check_run_options
+from headscope.passes.provenance import Source
+from headscope.passes.reader import Reader, ReadText
 from headscope.tasks import with_head
 from headscope.text.corpus import Corpus, Text, as_corpus
 from headscope.text.items import TextPair
+from headscope.trace import surveyed
+from headscope.trace.watch import Watch
 from headscope.types import HeadGrid
 from headscope.writing.effects import WrittenSums, count
 from headscope.writing.readout import StraightPaths

@@ -7,9 +7,9 @@ import torch
 from torch import Tensor
 from transformers.pytorch_utils import Conv1D
 
-from headscope.capture import attention_modules
 from headscope.models.adapters import Adapter
-from headscope.models.stacks import Place
+from headscope.trace import attention_modules
+from headscope.trace.architecture import Place
 from headscope.writing.readout import Readout, StraightPaths
 
 READS = ("query", "key", "value")

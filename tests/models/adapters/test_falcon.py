@@ -3,8 +3,8 @@
 import torch
 from tests.helpers.tiny import tiny
 
-from headscope.capture.observe import returned_attention
 from headscope.models.adapters import Adapter, Falcon
+from headscope.trace.observe import returned_attention
 
 
 def test_its_masks_hide_what_follows(monkeypatch) -> None:

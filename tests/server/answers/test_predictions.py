@@ -273,7 +273,7 @@ def test_heads_that_cannot_be_reached_are_not_edited(
     def refuse(capture: object) -> None:
         raise CaptureError("not proved")
 
-    monkeypatch.setattr("headscope.capture.surveying.prove_edit", refuse)
+    monkeypatch.setattr("headscope.trace.inspection.prove_edit", refuse)
     model = headed("convbert", "qa")
     model = wrap(model.network, model.tokenizer, name=model.name)  # not surveyed before
     request = {

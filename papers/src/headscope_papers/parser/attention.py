@@ -12,10 +12,10 @@ from torch import Tensor
 
 from headscope.accumulator import Counted
 from headscope.errors import OutputError
+from headscope.passes.run_pass import in_chunks, run_pass
 from headscope.probes.words import word_attention
-from headscope.run.one_pass import in_chunks, run_pass
-from headscope.run.watch import Watch
 from headscope.text.encode import EncodedInput
+from headscope.trace.watch import Watch
 from headscope.types import AttentionBatch, HeadGrid, StackName
 from headscope_papers.parser.data import Batch
 

@@ -8,9 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from headscope.passes.options import BatchSize
 from headscope.probes import observe
 from headscope.probes.observe import Pass
-from headscope.run.options import BatchSize
 from headscope.text.annotated.treebank import ROOT, ParsedSentence
 from headscope.text.batching import by_length
 from headscope.text.encode import EncodedInput, EncodedText, Shown, TextEncoder

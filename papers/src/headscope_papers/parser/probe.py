@@ -10,11 +10,11 @@ from torch import Tensor
 from headscope.errors import OptionError, TextError
 from headscope.facts.description import Description
 from headscope.models import Model, ModelName, loaded
+from headscope.passes.options import BatchSize, check_batch_size
+from headscope.passes.progress import RunProgress, progress_bar
 from headscope.probes.halves import SCORE, SELECT, Turns
 from headscope.probes.means import CaseMeans
 from headscope.probes.observe import Observer
-from headscope.run.options import BatchSize, check_batch_size
-from headscope.run.progress import RunProgress, progress_bar
 from headscope.text.annotated.treebank import ROOT, ParsedSentence, Treebank
 from headscope.types import HeadGrid, StackName, WeighedBy
 from headscope_papers.parser.attention import CACHE_LIMIT, MapCache, StoredMaps, WordMaps, moment

@@ -9,11 +9,11 @@ from torch import Tensor
 
 from headscope.models import ModelName, loaded
 from headscope.models.untrained import untrained
+from headscope.passes.options import BatchSize
+from headscope.passes.provenance import Source
 from headscope.probes.means import CaseMeans
 from headscope.probes.observe import Pass
 from headscope.probes.pointing.dependency import OFFSETS
-from headscope.run.options import BatchSize
-from headscope.run.provenance import Source
 from headscope.text.annotated.treebank import Treebank
 from headscope.types import StackName, WeighedBy, weigh_option
 from headscope_papers.parser.attention import CACHE_LIMIT

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from headscope.run.progress import RunProgress, progress_bar
+from headscope.passes.progress import RunProgress, progress_bar
 from headscope_papers.parser.attention import StoredMaps
 from headscope_papers.parser.data import Batch
 from headscope_papers.parser.scorers import Scene, Scorer

@@ -6,12 +6,12 @@ from time import perf_counter
 from headscope import figures
 from headscope.atlas import Atlas
 from headscope.atlas.files import MOVED
-from headscope.capture import Carrier, surveyed
 from headscope.errors import CaptureError, OptionError
 from headscope.facts.vocabulary import key_name, role_name
 from headscope.models import Model
-from headscope.run.local import analyze
+from headscope.passes.analyze import analyze
 from headscope.text.corpus import Corpus
+from headscope.trace import Carrier, surveyed
 from headscope_papers.reproduce import ours as read
 from headscope_papers.reproduce.kobayashi.lengths import FetchedLengths
 from headscope_papers.reproduce.paper import PublishedSection, published

@@ -13,7 +13,7 @@ from headscope.atlas import Atlas, open_atlas
 from headscope.errors import ModelError, OptionError, TextError
 from headscope.measures import MEASURES
 from headscope.models import Model, loaded
-from headscope.run.local import analyze
+from headscope.passes.analyze import analyze
 from headscope.tasks import Task, task_for, with_head
 from headscope.tasks.base import TASKS
 from headscope.text.annotated.coreference import CoreferenceCorpus

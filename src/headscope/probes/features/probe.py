@@ -10,14 +10,14 @@ from headscope.accumulator import Sums
 from headscope.errors import OptionError
 from headscope.facts.description import FEW_CASES, PROBES, Description
 from headscope.models import ModelName, loaded
+from headscope.passes.options import longest_text
+from headscope.passes.reader import expected_texts
+from headscope.passes.run_pass import in_chunks, run_pass
 from headscope.probes.features.classes import FEATURES, FeatureText
 from headscope.probes.features.result import DESCRIPTION, FeaturesResult, StackSums
 from headscope.probes.features.tally import QUANTITIES, FeatureMeans, FeatureTally
 from headscope.probes.observe import Account, Observer, Pass, WordProbe
 from headscope.probes.result import compared_with
-from headscope.run.one_pass import in_chunks, run_pass
-from headscope.run.options import longest_text
-from headscope.run.reading.reader import expected_texts
 from headscope.text.annotated.treebank import Treebank
 from headscope.text.skipped import Skipped
 from headscope.types import StackName

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
 from headscope.atlas import Atlas
-from headscope.capture import surveyed
 from headscope.edits import HeadSet, edit, select_heads
 from headscope.errors import OptionError
 from headscope.models import Model
 from headscope.server.shapes import Edit
+from headscope.trace import surveyed
 
 _DONE = {"zero": "switched off", "uniform": "looking evenly"}
 

@@ -4,11 +4,11 @@ import torch
 from torch import Tensor
 
 from headscope.atlas import Atlas
-from headscope.capture.observe import evaluating
 from headscope.models import Model
 from headscope.pages.seen import prepare, tokens_in
 from headscope.server.answers.edited import edited, in_words
 from headscope.server.shapes import EmbeddingChange, Predicted, PredictRequest, TokenChange
+from headscope.trace.observe import evaluating
 
 MOST_TOKENS = 10
 STILL = 5e-6

@@ -7,12 +7,8 @@ import torch
 from torch import Tensor
 
 from headscope.atlas import Atlas
-from headscope.capture import surveyed
-from headscope.capture.inputs import model_inputs
-from headscope.capture.observe import evaluating
 from headscope.errors import OptionError, TextError
 from headscope.models import Model
-from headscope.run.watch import Watch
 from headscope.server.answers.edited import edited, in_words
 from headscope.server.shapes import Edit, Guess, Option, Predicted, PredictRequest
 from headscope.tasks import QuestionAnswering, TaskBatch, forward
@@ -22,6 +18,10 @@ from headscope.text.formats.squad import Question, Questions
 from headscope.text.items import TextPair
 from headscope.text.sentences import clean
 from headscope.text.skipped import Skipped
+from headscope.trace import surveyed
+from headscope.trace.inputs import model_inputs
+from headscope.trace.observe import evaluating
+from headscope.trace.watch import Watch
 from headscope.types import TaskName
 
 MOST_OPTIONS = 5

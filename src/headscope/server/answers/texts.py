@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from headscope.atlas import Atlas
-from headscope.capture import surveyed
 from headscope.edits import HeadSet, select_heads
 from headscope.errors import CaptureError, OptionError
 from headscope.generation import generate
@@ -19,7 +18,7 @@ from headscope.pages.quantise import FINE_WEIGHTS, quantise_signed
 from headscope.pages.seen import Observed, can_weigh, map_key, observe
 from headscope.pages.shapes.views import Neurons, Seen, SeenRequest
 from headscope.pages.views import view_json
-from headscope.run.local import analyze
+from headscope.passes.analyze import analyze
 from headscope.server.answers.arrows import drawn, search
 from headscope.server.answers.edited import edited, in_words
 from headscope.server.answers.embedding import embedding_change
@@ -36,6 +35,7 @@ from headscope.server.shapes import (
     PredictRequest,
 )
 from headscope.server.worker import Job
+from headscope.trace import surveyed
 
 if TYPE_CHECKING:
     from headscope.server.explorer import Explorer

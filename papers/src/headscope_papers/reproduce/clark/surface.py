@@ -9,7 +9,6 @@ import numpy as np
 
 from headscope import figures
 from headscope.atlas import Atlas
-from headscope.capture import surveyed
 from headscope.errors import AtlasError, ModelError
 from headscope.facts.slices import HeadValues
 from headscope.facts.vocabulary import key_name, offset_name, role_name
@@ -18,6 +17,7 @@ from headscope.figures.texts.maps import example_maps_size
 from headscope.importance import gradient_importance
 from headscope.kinds.likeness import Likeness
 from headscope.tasks import LanguageModelling, MaskedLanguageModelling, NextToken, with_head
+from headscope.trace import surveyed
 from headscope_papers.reproduce import ours as read
 from headscope_papers.reproduce.paper import PublishedSection, published
 from headscope_papers.reproduce.study import Study

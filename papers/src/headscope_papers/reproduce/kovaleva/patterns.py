@@ -9,7 +9,6 @@ import numpy as np
 import torch
 
 from headscope.atlas import Atlas
-from headscope.capture import surveyed
 from headscope.facts.wording import count
 from headscope.figures.kinds import pattern_bars
 from headscope.figures.texts.maps import pattern_maps
@@ -17,9 +16,10 @@ from headscope.kinds.patterns import PATTERNS, PatternClassifier
 from headscope.models import Model
 from headscope.pages.seen import observe
 from headscope.probes.patterns import PatternsResult
-from headscope.run.watch import Watch
 from headscope.text.corpus import Corpus
 from headscope.text.segments import segments
+from headscope.trace import surveyed
+from headscope.trace.watch import Watch
 from headscope.types import Coords, HeadId, LabelledArray
 from headscope_papers.reproduce import ours as read
 from headscope_papers.reproduce.paper import PublishedSection

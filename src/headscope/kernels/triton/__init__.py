@@ -1,0 +1,1 @@
+"""Attention on a GPU: kernels that Triton compiles."""
