@@ -1,6 +1,6 @@
-"""What headscope must know of an architecture, with the answers that hold for most: those found by looking.
+"""What headscope must know of an architecture: `Adapter` has the answers that hold for most.
 
-A family that answers otherwise has a subclass in a file of its own, registered under its `model_type` in config.json.
+A family that answers otherwise has a subclass here, registered under its `model_type` in config.json.
 """
 
 from collections.abc import Mapping, Sequence
@@ -125,3 +125,71 @@ def adapter_for(config: Any) -> Adapter:
     """The adapter of a configuration's family, or the one for most."""
     kind = ADAPTERS.find(getattr(config, "model_type", ""))
     return _PLAIN if kind is None else kind()
+
+
+@ADAPTERS.register("t5", "mt5", "umt5", "longt5", "switch_transformers", "pop2piano", "udop")
+class T5(Adapter):
+    """T5 and its kin: a table of position biases by head, which all layers of a stack share."""
+
+    by_head: ClassVar[tuple[str, ...]] = ("relative_attention_bias",)
+    shares_position_bias: ClassVar[bool] = True
+
+
+@ADAPTERS.register("gpt2")
+class GPT2(Adapter):
+    """GPT-2: one matrix gives queries, keys and values, one after the other."""
+
+    projections: ClassVar[tuple[Projections, ...]] = (Projections("c_attn", "c_attn", "c_attn", "c_proj"),)
+
+
+@ADAPTERS.register("gpt_bigcode")
+class GPTBigCode(Adapter):
+    """GPT-BigCode: one matrix gives queries, keys and values.
+
+    With `multi_query` all heads share its last rows; without it each head has three parts of its own.
+    """
+
+    projections: ClassVar[tuple[Projections, ...]] = (Projections("c_attn", "c_attn", "c_attn", "c_proj"),)
+
+    def joined_rows(self, heads: Sequence[int], *, width: int, size: int, rows: int) -> list[int]:
+        """The queries of the heads with the shared key and value, or query, key and value of each head in turn."""
+        if rows == width + 2 * size:
+            return [head * size + row for head in heads for row in range(size)] + list(range(width, rows))
+        return [3 * head * size + row for head in heads for row in range(3 * size)]
+
+
+@ADAPTERS.register("gptj", "codegen")
+class GPTJ(Adapter):
+    """GPT-J and CodeGen: queries and keys are turned by their position, without a module for it."""
+
+    def is_rotated(self, core: nn.Module) -> bool:
+        """Yes."""
+        return True
+
+
+@ADAPTERS.register("falcon")
+class Falcon(Adapter):
+    """Falcon: has no attention interface, and masks that depend on the attention setting all the same.
+
+    With "sdpa" they would not be masks when it is asked to return attention.
+    """
+
+    reads_attention_setting: ClassVar[bool] = True
+
+
+@ADAPTERS.register("xlnet")
+class XLNet(Adapter):
+    """XLNet: a bias in its attention says whether two tokens are of one text, no embedding does."""
+
+    def segments(self, config: Any) -> int:
+        """The two texts of a pair."""
+        return 2
+
+
+@ADAPTERS.register("blip_text_model")
+class BlipText(Adapter):
+    """BLIP's text decoder: its core reads in both directions, and from left to right below a head that writes."""
+
+    def settings(self, network: nn.Module) -> dict[str, bool]:
+        """That it is a decoder, as its head says."""
+        return {"is_decoder": True} if type(network).__name__.endswith("LMHeadModel") else {}
