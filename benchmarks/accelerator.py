@@ -22,7 +22,7 @@ from headscope.text.encode import EncodedInput, TextEncoder
 from headscope.text.items import TextPair
 from headscope.trace import AttentionCall, Capture, Carrier, survey
 from headscope.trace.architecture import Place
-from headscope.types import AttentionBatch
+from headscope.types import LayerAttention
 
 
 def encoded(model: Model, count: int, length: int) -> list[EncodedInput]:
@@ -62,7 +62,7 @@ def observe(
 
         def see(place: Place, call: AttentionCall, batch: TextBatch = batch) -> None:
             carried = carrier.carried(place, call.value, call.output)
-            seen = AttentionBatch.observed(place.layer, call.weights, batch.source, batch.source, carried)
+            seen = LayerAttention.observed(place.layer, call.weights, batch.source, batch.source, carried)
             for state in looked:
                 state.update(seen)
             for state in taken:

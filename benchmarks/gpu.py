@@ -18,11 +18,12 @@ from accelerator import encoded, forward, in_batches, seconds
 from results import Table, keep
 from transformers import BertConfig, BertModel, Qwen2Config, Qwen2Model
 
-from headscope.kernels.verify import kernels_note
+from headscope.kernels.verify import choose_kernels
 from headscope.measures import MEASURES, HeadDistance, Measure, SampledHeadDistance
 from headscope.models import Model, load, wrap
 from headscope.passes.measure_set import Measures
 from headscope.passes.run_pass import Job, Shard
+from headscope.passes.weighting import needs_values
 from headscope.text.batching import by_length
 from headscope.text.encode import EncodedInput
 from headscope.trace import Carrier, survey
@@ -62,7 +63,7 @@ class Road:
         kernels: bool = True,
     ) -> Callable[[], Measures]:
         """A run over the texts, at most so many together: what a GPU is busy with, ready to be timed."""
-        carries = weigh == "both" or any(kind.needs_carried for kind in kinds)
+        carries = weigh == "both" or any(map(needs_values, kinds))
         states = Measures.of(self.capture, kinds, weigh=weigh)
         watch = Watch(
             self.capture,
@@ -70,7 +71,7 @@ class Road:
             derives=states.derives(),
             carrier=self.carrier if carries else None,
         )
-        watch.kernels = kernels_note(watch, wanted=kernels, faithful=False)
+        choose_kernels(watch, wanted=kernels, faithful=False)
         if kernels and not watch.by_kernels:
             raise RuntimeError(watch.kernels)
         fitting = watch.texts_at()

@@ -13,9 +13,19 @@ from typing import ClassVar
 from torch import Tensor
 
 import headscope as hs
-from headscope.measures.base import PerTextMeasure
-from headscope.reductions import QueryGroup, mean_over_groups
-from headscope.types import AttentionBatch
+from headscope.measures import (
+    AttentionBatch,
+    LayerAttention,
+    PerTextMeasure,
+    QueryGroup,
+    mean_over_groups,
+)
+
+
+def largest_weight(layer: LayerAttention) -> Tensor:
+    """(text, head) the mean over queries of their largest weight."""
+    largest = layer.attention.amax(-1)  # (text, head, query)
+    return mean_over_groups(largest, layer.queries)[..., QueryGroup.ALL]
 
 
 @hs.MEASURES.register("peak_attention")
@@ -24,14 +34,13 @@ class PeakAttention(PerTextMeasure):
 
     name: ClassVar[str] = "peak_attention"
     summary: ClassVar[str] = "mean of a query's largest attention weight"
+    reads: ClassVar = (largest_weight,)
     dims = ()
     coords: ClassVar = {}
 
     def per_text(self, batch: AttentionBatch) -> tuple[Tensor, Tensor | None]:
-        """(text, head)."""
-        peak = batch.attention.amax(-1)  # (text, head, query)
-        means = mean_over_groups(peak, batch.queries)  # (text, head, group)
-        return means[..., QueryGroup.ALL], None
+        """(text, layer, head)."""
+        return batch.reduce(largest_weight), None
 
 
 atlas = hs.analyze(

@@ -41,7 +41,7 @@ JOURNEYS = (
 link, and one of markup in an atlas."""
 
 TYPES = "tests/models/test_types.py::test_{}[{}]"
-CHECKPOINTS = "tests/passes/test_checkpoint.py::test_a_stopped_run_goes_on_and_gives_the_same_bits"
+CHECKPOINTS = "tests/contract/test_analyses.py::test_a_stopped_run_goes_on_and_gives_the_same_bits"
 INTERPRETED = "tests/kernels/test_fused.py::test_the_kernel_gives_what_attention_in_float64_gives"
 
 GROUPS = (
@@ -55,6 +55,7 @@ GROUPS = (
         (
             "tests/cli/test_killed.py::*",
             "tests/passes/test_ray.py::*",
+            "tests/contract/test_ray.py::*",
             f"{CHECKPOINTS}*",
             "papers/tests/parser/test_runs.py::test_a_stopped_run_*",
         ),
@@ -74,15 +75,15 @@ GROUPS = (
     Group(
         "kernels for a GPU, interpreted, and compiled loops built anew",
         (
-            "tests/kernels/test_verify.py::*[gpu*",
+            "tests/kernels/test_verify.py::*[triton*",
             f"{INTERPRETED}*",
-            "tests/kernels/test_templates_kernel.py::test_templates_products_and_sizes_are_those_of_torch*",
+            "tests/kernels/test_templates_kernel.py::test_templates_products_and_sizes*",
             "tests/kernels/test_loops.py::test_what_is_compiled_here_rounds_as_what_is_read_from_the_cache",
         ),
         (
-            "tests/kernels/test_verify.py::test_every_measure_is_the_same_by_both_roads[gpu-bert]",
+            "tests/kernels/test_verify.py::test_every_measure_is_the_same_by_kernels_and_by_the_models_own_function[*triton*]",
             *(f"{INTERPRETED}[{case}]" for case in ("plain", "causal", "grouped", "mask", "one token")),
-            "*test_templates_products_and_sizes_are_those_of_torch[encoder-plain]",
+            "tests/kernels/test_templates_kernel.py::test_templates_products_and_sizes[encoder-plain]",
         ),
     ),
     Group(

@@ -25,13 +25,29 @@ from tests.helpers.exact import MadeCall, exact_weights
 from torch import Tensor, nn
 
 from headscope import kernels
-from headscope.attention import ALL_LAYERS, Carried, ChosenRows
-from headscope.kernels.batch import Asked, Root
-from headscope.kernels.verify import kernels_note
-from headscope.measures import MEASURES, Measure
-from headscope.measures.loudness import given_sums
+from headscope.attention import (
+    AttentionBatch,
+    Carried,
+    ChosenRows,
+    LayerAttention,
+    LayerReductions,
+    Reduction,
+    StackReads,
+    TokenBatch,
+    Weighting,
+)
+from headscope.kernels.batch import ANSWERED, Asked, Root
+from headscope.kernels.verify import Verification, choose_kernels
+from headscope.measures import MEASURES, PUBLISHED, Measure
 from headscope.models import Model
-from headscope.reductions import class_mass, mean_entropy, near_diagonals, pattern_sums, window_sums
+from headscope.reductions import (
+    class_mass,
+    given_sums,
+    mean_entropy,
+    near_diagonals,
+    pattern_sums,
+    window_sums,
+)
 from headscope.text.batching import TextBatch
 from headscope.text.items import TextPair
 from headscope.trace import AttentionCall, Forward, following, retained, surveyed
@@ -39,13 +55,11 @@ from headscope.trace import watch as watching
 from headscope.trace.architecture import Place
 from headscope.trace.call import AttentionInputs
 from headscope.trace.inputs import model_inputs
+from headscope.trace.output_projection import carrier_for
 from headscope.trace.watch import ReadyBatch, Watch
-from headscope.trace.weighting import carrier_for
-from headscope.types import OTHER, AttentionBatch, HeadGrid, StackName, TokenBatch
+from headscope.types import OTHER, HeadGrid, StackName
 
-Weighting = Literal["attention", "value"]
 Backend = Literal["kernels", "reference"]
-Reduction = Callable[[AttentionBatch], Any]
 ModelText = str | tuple[str, str | None]
 Inputs = Mapping[str, Tensor]
 
@@ -57,14 +71,14 @@ ANSWERED_AT_ONCE: tuple[Reduction, ...] = (
     pattern_sums,
     given_sums,
 )
-"""The reductions that kernels answer for all layers of a stack together."""
+"""The reductions that kernels compute themselves, for all layers of a stack together."""
 WITHIN_TEXT: tuple[Reduction, ...] = (near_diagonals, window_sums, pattern_sums)
 """Those of them that cross attention has no place for."""
 OUTPUT_NORMS: Reduction = given_sums
 """The one that needs output projections, and is not weighted."""
 
 
-def maps(layer: AttentionBatch) -> Tensor:
+def maps(layer: LayerAttention) -> Tensor:
     """(text, head, query, key) a reduction that reduces nothing."""
     return layer.attention
 
@@ -76,7 +90,7 @@ class Rows:
     places: Tensor  # (text, row)
     texts: Tensor | None = None  # (text,) which of the batch; None for all
 
-    def __call__(self, layer: AttentionBatch) -> Tensor:
+    def __call__(self, layer: LayerAttention) -> Tensor:
         """Those of a layer, or of all of them where they were kept."""
         return layer.rows(self.places, self.texts)
 
@@ -102,12 +116,32 @@ def measured(
     Every batch is padded to its longest text and `padding` more; the rows of padding queries hold `garbage`.
     """
     kind = MEASURES.get(measure) if isinstance(measure, str) else measure
-    state = kind.empty(grid, faithful=published)
+    state = (PUBLISHED.get(kind.name, kind) if published else kind).empty(grid)
     size = batch_size or max(1, len(texts))
     for start in range(0, len(texts), size):
         group = list(texts[start : start + size])
-        for batch in batches(grid, group, extra=padding, dtype=dtype, rubbish=garbage):
-            state.update(batch.moved if weighting == "value" else batch)
+        layers = batches(grid, group, extra=padding, dtype=dtype, rubbish=garbage)
+        queries, keys = layers[0].queries, layers[0].keys
+        rows = state.wanted(queries, keys, moved=weighting == "value")
+        collected = LayerReductions(grid.layers, StackReads({weighting: state.reads}, tuple(rows)))
+        for layer in layers:
+            collected.add(layer)
+        state.update(collected.batches(queries, keys, causal=grid.causal)[weighting])
+    return state
+
+
+def measured_in(
+    model: Model, measure: type[Measure], texts: Sequence[ModelText], *, max_length: int = 60
+) -> Measure:
+    """The measure over the attention weights of a real model's first stack, the texts in one batch."""
+    watch = watched(model, "attention")
+    grid = watch.capture.stacks.grids[0]
+    state = measure.empty(grid)
+    if texts:
+        batch = encoded(watch, texts, max_length)
+        reads = {own.stack: StackReads({}) for own in watch.capture.stacks.grids}
+        reads[grid.stack] = StackReads({"attention": state.reads})
+        state.update(watch.reduced(batch, reads)[grid.stack, "attention"])
     return state
 
 
@@ -133,7 +167,7 @@ def layers_of(
     shown: dict[StackName, list[Tensor]] = {}
     sides: dict[StackName, tuple[list[int], list[int]]] = {}
 
-    def see(stack: StackName, attention: AttentionBatch) -> None:
+    def see(stack: StackName, attention: LayerAttention) -> None:
         shown.setdefault(stack, []).append(attention.attention.clone())
         sides[stack] = attention.queries.lengths.tolist(), attention.keys.lengths.tolist()
 
@@ -188,53 +222,62 @@ def reduced(
     values = backend == "kernels" or weighting == "value" or OUTPUT_NORMS in reads
     watch = watched(model, "value" if values else "attention")
     if backend == "kernels":
-        watch.kernels = kernels_note(watch, wanted=True, faithful=False)
+        choose_kernels(watch, wanted=True, faithful=False)
         if not watch.by_kernels:
             raise KernelsNotUsedError(watch.kernels)
+    watch.weigh = "looked"
     batch = encoded(watch, [text for text in texts if not isinstance(text, Text)], max_length)
-    found: dict[StackName, _Found] = {}
-
-    def see(stack: StackName, attention: AttentionBatch) -> None:
-        grid = watch.capture.stacks.grid(stack)
-        found.setdefault(stack, _Found(grid, reads, weighting, backend)).see(attention)
-
-    if backend == "kernels":
-        rows = [read.wanted(weighting) for read in reads if isinstance(read, Rows)]
-        watch.run_reduced(batch, see, rows={grid.stack: rows for grid in watch.capture.stacks.grids})
-    else:
-        watch.weigh = "looked"
-        watch.run(batch, see)
-    return Reduced({stack: own.values() for stack, own in found.items()})
+    asked = _Reads.of(reads, weighting)
+    found = watch.reduced(batch, {grid.stack: asked.of_stack for grid in watch.capture.stacks.grids})
+    return Reduced(
+        {
+            grid.stack: asked.values(
+                grid, {way: one for (stack, way), one in found.items() if stack == grid.stack}
+            )
+            for grid in watch.capture.stacks.grids
+        }
+    )
 
 
-class _Found:
-    """What reductions have given of a stack, layer by layer or at once."""
+@dataclass(frozen=True)
+class _Reads:
+    """What a test reads of a stack, and how it is read again."""
 
-    def __init__(
-        self, grid: HeadGrid, reads: Sequence[Reduction], weighting: Weighting, backend: Backend
-    ) -> None:
-        self.grid, self.reads, self.weighting, self.backend = grid, reads, weighting, backend
-        self.layers: dict[int, list[Tensor]] = {}
-        self.stacks: dict[int, Tensor] = {}
+    reads: Sequence[Reduction]
+    weighting: Weighting
+    rows: Mapping[int, ChosenRows]  # by place among `reads`
 
-    def see(self, attention: AttentionBatch) -> None:
-        """One layer, or all."""
-        at_once = attention.layer == ALL_LAYERS
+    @classmethod
+    def of(cls, reads: Sequence[Reduction], weighting: Weighting) -> "_Reads":
+        """The same, with the rows that kernels are told of beforehand."""
+        chosen = {
+            number: read.wanted(weighting) for number, read in enumerate(reads) if isinstance(read, Rows)
+        }
+        return cls(reads, weighting, chosen)
+
+    @property
+    def of_stack(self) -> StackReads:
+        """As the tracer is told."""
+        by_weighting: dict[Weighting, list[Reduction]] = {self.weighting: []}
+        for read in self.reads:
+            if not isinstance(read, Rows):
+                by_weighting.setdefault(self._weighting_of(read), []).append(read)
+        reductions = {weighting: tuple(own) for weighting, own in by_weighting.items()}
+        return StackReads(reductions, tuple(self.rows.values()))
+
+    def _weighting_of(self, read: Reduction) -> Weighting:
+        return "attention" if read is OUTPUT_NORMS else self.weighting
+
+    def values(self, grid: HeadGrid, found: Mapping[Weighting, AttentionBatch]) -> list[Tensor]:
+        """(text, layer, head, ...) of every reduction, in their order."""
+        values: list[Tensor] = []
         for number, read in enumerate(self.reads):
-            known = read in ANSWERED_AT_ONCE or isinstance(read, Rows)
-            if self.backend == "kernels" and at_once != known:
-                continue
-            weighted = self.weighting == "value" and read is not OUTPUT_NORMS
-            value = (attention.moved if weighted else attention).reduce(read)
-            if at_once:
-                self.stacks[number] = value.view(len(value), *self.grid.shape, *value.shape[2:])
+            if number in self.rows:
+                rows = found[self.weighting].rows(self.rows[number])
+                values.append(rows.view(len(rows), *grid.shape, *rows.shape[2:]))
             else:
-                self.layers.setdefault(number, []).append(value)
-
-    def values(self) -> list[Tensor]:
-        """(text, layer, head, ...) of every reduction, in their order; maps stay those of their layer."""
-        gathered = {number: torch.stack(values, 1) for number, values in self.layers.items()}
-        return [(gathered | self.stacks)[number] for number in range(len(self.reads))]
+                values.append(found[self._weighting_of(read)].reduce(read))
+        return values
 
 
 def _of_calls(
@@ -249,37 +292,51 @@ def _of_calls(
     """The same of calls that a test has made, one for each of LAYERS."""
     stack: Any = None
     outputs: list[Tensor] = []
-    found: _Found | None = None
+    asked = _Reads.of(reads, weighting)
+    of_stack = asked.of_stack
+    others: LayerReductions | None = None
     name: StackName = "decoder" if causal else "encoder"
     stream, layer = iter(calls), -1
     while (call := next(stream, None)) is not None:  # by no loop that would hold the call before
         layer += 1
         grid = HeadGrid(name, LAYERS, call.query.shape[1], causal=causal)
-        found = found or _Found(grid, reads, weighting, backend)
         if backend == "reference":
+            others = others or LayerReductions(LAYERS, of_stack)
             weights, value = exact_weights(call), call.value.double()
             output = (weights @ value.repeat_interleave(grid.heads // value.shape[1], 1)).transpose(1, 2)
             outputs.append(output)
             carried = Carried(value, output, call.root.double(), call.stream.double())
-            found.see(AttentionBatch.observed(layer, weights, *sides, carried))
+            others.add(LayerAttention.observed(layer, weights, *sides, carried))
             call = None
             continue
         inputs = _inputs_of(call)
         if stack is None:
-            rows = [read.wanted(weighting) for read in reads if isinstance(read, Rows)]
-            stack = kernels.stack_for(torch.device("cpu"))(grid, sides, rows)
-        sums = any(read in ANSWERED_AT_ONCE or isinstance(read, Rows) for read in reads)
-        asked = Asked(Root.of(call.root, torch.float32), call.stream, weighting == "value", sums)
-        made = stack.attend(layer, inputs, asked)
+            stack = kernels.stack_for(torch.device("cpu"))(grid, sides, of_stack.rows)
+            own = {
+                way: tuple(one for one in all_ if one not in ANSWERED)
+                for way, all_ in of_stack.reductions.items()
+            }
+            others = LayerReductions(LAYERS, StackReads(own))
+        assert others is not None
+        sums = bool(of_stack.rows) or others.reads != of_stack
+        made = stack.attend(
+            layer, inputs, Asked(Root.of(call.root, torch.float32), call.stream, weighting == "value", sums)
+        )
         outputs.append(made.output)
         carried = Carried(inputs.value, made.output, call.root, call.stream)
-        found.see(stack.layer(layer, made, carried))
+        if any(others.reads.reductions.values()):
+            others.add(stack.layer(layer, made, carried))
         del inputs, made, carried  # as a model lets go of them
         call = None
-    assert found is not None
-    if backend == "kernels":
-        found.see(stack.whole())
-    values = Reduced({name: found.values()})
+    assert others is not None
+    rows = others.rows if stack is None else {one.key: stack.rows_of(one) for one in of_stack.rows}
+    found = {}
+    for way, own_reads in of_stack.reductions.items():
+        reductions = others.reduced(way)
+        if reductions.keys() != set(own_reads):
+            reductions = stack.reduced(way) | reductions
+        found[way] = AttentionBatch(*sides, way, reductions, rows=rows)
+    values = Reduced({name: asked.values(grid, found)})
     values.outputs = outputs
     return values
 
@@ -375,7 +432,7 @@ def kernels_as(
         if tables_beforehand:
             patch.setattr(Watch, "ready", _ready_as_for_an_accelerator)
         if fails is not None:
-            patch.setattr(Watch, "fuse", _Failing(fails))
+            patch.setattr(Verification, "_one_layer", _Failing(fails))
         yield
 
 
@@ -413,7 +470,7 @@ def texts_together(
     with ExitStack() as stack:
         patch = stack.enter_context(pytest.MonkeyPatch.context())
         watch = Watch(surveyed(model), holds_all=keeps_maps)
-        watch.kernels = watching.USED if by_kernels else "not used"
+        watch.answered = ANSWERED if by_kernels else None
         if device != "cpu":
             patch.setattr(Model, "device", torch.device(device))
         for name, number in (("LAYER_BYTES", layer_bytes), ("LEAST_TOKENS", least_tokens)):

@@ -77,7 +77,7 @@ def known(**changes: object) -> linemap.LineMap:
         }
     }
     data = {
-        "tests": ["tests/stats/test_sample.py", "tests/stats/test_weak.py", "tests/passes/test_far.py"],
+        "tests": ["tests/stats/test_sample.py", "tests/stats/test_weak.py", "tests/run/test_far.py"],
         "seconds": [1.0, 1.0, 100.0],
         "failing": [],
         "sets": ["7", "1"],
@@ -138,7 +138,7 @@ def test_lines_are_those_that_change() -> None:
 
 
 def test_tests_are_those_that_execute_the_lines() -> None:
-    both, one = {"tests/stats/test_sample.py", "tests/stats/test_weak.py", "tests/passes/test_far.py"}, 15
+    both, one = {"tests/stats/test_sample.py", "tests/stats/test_weak.py", "tests/run/test_far.py"}, 15
     assert known().executing(SOURCE, CODE, [8]) == both
     assert known().executing(SOURCE, CODE, [one]) == {"tests/stats/test_sample.py"}
     moved = CODE.replace("LEAST = 2", "LEAST = 2\nMOST = 3")
@@ -157,16 +157,16 @@ def test_of_a_function_that_was_edited_all_its_tests_count() -> None:
 
 
 def test_the_nearest_tests_come_first_and_the_budget_bounds_the_others(root: Path) -> None:
-    far = root / "tests/passes/test_far.py"
+    far = root / "tests/run/test_far.py"
     far.parent.mkdir()
     far.write_text("")
     choice = linemap.TestChoice(known(), NO_RULES, root)
     near_ones = ("tests/stats/test_sample.py", "tests/stats/test_weak.py")
-    assert choice.tests_of(SOURCE, [8], most=9, budget=200).tests == (*near_ones, "tests/passes/test_far.py")
+    assert choice.tests_of(SOURCE, [8], most=9, budget=200).tests == (*near_ones, "tests/run/test_far.py")
     chosen = choice.tests_of(SOURCE, [8], most=9, budget=50)
     assert (chosen.tests, chosen.left_out) == (near_ones, 1)
     quick = linemap.TestChoice(known(seconds=[1.0, 2.0, 0.1]), NO_RULES, root)
-    assert quick.tests_of(SOURCE, [8], most=9, budget=200).tests == (*near_ones, "tests/passes/test_far.py")
+    assert quick.tests_of(SOURCE, [8], most=9, budget=200).tests == (*near_ones, "tests/run/test_far.py")
 
 
 def test_the_test_file_of_the_same_name_is_always_among_them(root: Path) -> None:
@@ -220,15 +220,11 @@ def test_what_numba_compiled_is_there_again_after_a_fault_and_not_within(root: P
 
 
 def test_a_slow_test_file_comes_behind_one_that_is_farther_away(root: Path) -> None:
-    far = root / "tests/passes/test_far.py"
+    far = root / "tests/run/test_far.py"
     far.parent.mkdir()
     far.write_text("")
     choice = linemap.TestChoice(known(seconds=[1.0, 50.0, 5.0]), NO_RULES, root)
-    assert choice.tests_of(SOURCE, [8], most=9, budget=200).tests == (
-        SAMPLE,
-        "tests/passes/test_far.py",
-        WEAK,
-    )
+    assert choice.tests_of(SOURCE, [8], most=9, budget=200).tests == (SAMPLE, "tests/run/test_far.py", WEAK)
 
 
 def test_once_enough_files_fail_no_other_begins(root: Path) -> None:
@@ -356,7 +352,7 @@ def test_changed_lines_are_those_of_the_new_text() -> None:
 
 
 def selected(root: Path, files: list[str], seconds: float, **caught: dict[str, str]) -> near.Selection:
-    far = root / "tests/passes/test_far.py"
+    far = root / "tests/run/test_far.py"
     far.parent.mkdir(exist_ok=True)
     far.write_text("")
     choice = linemap.TestChoice(known(), NO_RULES, root)
@@ -365,8 +361,8 @@ def selected(root: Path, files: list[str], seconds: float, **caught: dict[str, s
 
 
 def test_near_runs_changed_tests_first_and_says_what_is_left_out(root: Path) -> None:
-    changed = selected(root, ["tests/passes/test_far.py", SOURCE], 50)
-    assert changed.tests == ("tests/passes/test_far.py",)  # however long it takes
+    changed = selected(root, ["tests/run/test_far.py", SOURCE], 50)
+    assert changed.tests == ("tests/run/test_far.py",)  # however long it takes
     assert set(changed.left_out) == {"tests/stats/test_sample.py", "tests/stats/test_weak.py"}
     assert selected(root, ["README.md"], 50).tests == ()
 
@@ -474,9 +470,5 @@ def test_durations_are_those_of_a_report_where_there_is_one(tmp_path: Path) -> N
     path = tmp_path / "report.xml"
     cases = '<testcase classname="tests.run.test_a" time="1.5"/><testcase classname="tests.run.test_a.TestB" time="2"/>'
     path.write_text(f"<testsuites><testsuite>{cases}</testsuite></testsuites>")
-    data = {
-        "tests": ["tests/passes/test_a.py", "tests/passes/test_b.py"],
-        "seconds": [9.0, 8.0],
-        "failing": [],
-    }
+    data = {"tests": ["tests/run/test_a.py", "tests/run/test_b.py"], "seconds": [9.0, 8.0], "failing": []}
     assert linemap.timed(data, path) == data | {"seconds": [3.5, 8.0]}

@@ -6,7 +6,7 @@ import torch
 from tests.helpers.attention import random_texts, token_batch
 
 from headscope.errors import OptionError
-from headscope.types import AttentionBatch, HeadChoice, HeadGrid, HeadId, LabelledArray, numbering
+from headscope.types import HeadChoice, HeadGrid, HeadId, LabelledArray, LayerAttention, numbering
 
 
 def test_heads_are_written_layer_dot_head() -> None:
@@ -69,15 +69,15 @@ def test_heads_outside_a_grid_are_refused(text: str) -> None:
 def test_half_precision_is_observed_in_single(dtype: torch.dtype) -> None:
     tokens = token_batch(random_texts(HeadGrid("encoder", 1, 1, causal=False), [4]))
     weights = torch.full((1, 1, 4, 4), 0.25, dtype=dtype)
-    assert AttentionBatch.observed(0, weights, tokens, tokens).attention.dtype == torch.float32
+    assert LayerAttention.observed(0, weights, tokens, tokens).attention.dtype == torch.float32
 
 
 def test_reductions_and_derivations_are_computed_once() -> None:
     tokens = token_batch(random_texts(HeadGrid("encoder", 1, 1, causal=False), [4]))
-    batch = AttentionBatch.observed(0, torch.rand(1, 1, 4, 4), tokens, tokens)
+    batch = LayerAttention.observed(0, torch.rand(1, 1, 4, 4), tokens, tokens)
     calls = []
 
-    def reduction(seen: AttentionBatch) -> torch.Tensor:
+    def reduction(seen: LayerAttention) -> torch.Tensor:
         calls.append(seen)
         return seen.attention.sum()
 

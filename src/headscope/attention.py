@@ -1,19 +1,39 @@
-"""Tokens and attention of a batch of texts, as measures are given them; imports torch only."""
+"""Tokens and attention of a batch of texts, as data; imports torch only.
 
-from collections.abc import Callable, Iterable, Sequence
+`LayerAttention` is what the heads of one layer did, valid while that layer runs. A *reduction* makes a small tensor
+(text, head, ...) of it. `AttentionBatch` is what the reductions that measures read gave of a whole stack:
+(text, layer, head, ...), whoever computed them.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
-from typing import Any, Self, TypeVar
+from typing import Any, Literal, Self, TypeVar, cast
 
 import torch
 from torch import Tensor
+
+from headscope.errors import CaptureError
 
 T = TypeVar("T")
 Derive = Callable[["TokenBatch"], Any]
 """Finds something that tokens alone decide."""
 
-ALL_LAYERS = -1
-"""In place of the number of a layer, of what holds all of a stack."""
+Reduction = Callable[["LayerAttention"], Tensor]
+"""Makes a small tensor (text, head, ...) of one layer's attention."""
+Weighting = Literal["attention", "value"]
+"""Attention weights as they are, or times the norms of the transformed values (Kobayashi et al. 2020)."""
+RowsKey = tuple[int, bool]
+"""What chosen rows are known by: `ChosenRows.key`."""
+
+R = TypeVar("R", bound=Callable[["LayerAttention"], Tensor])
+
+
+def reads_values(reduction: R) -> R:
+    """Mark a reduction that reads `LayerAttention.carried`: the model's output projections must be found for it."""
+    reduction.reads_values = True  # type: ignore[attr-defined]  # on the function: it travels with it between processes
+    return reduction
+
 
 _NUMBERS_TOGETHER = 1 << 25  # of rows in half precision that are worked on in all digits
 
@@ -111,23 +131,28 @@ class ChosenRows:
     """Whether they are the shares of what heads move."""
 
     @property
-    def key(self) -> tuple[int, bool]:
+    def key(self) -> RowsKey:
         """What they are known by, while somebody holds them."""
         return id(self.places), self.moved
 
+    @property
+    def weighting(self) -> Weighting:
+        """Which attention they are rows of."""
+        return "value" if self.moved else "attention"
+
 
 @dataclass(frozen=True)
-class AttentionBatch:
+class LayerAttention:
     """What one layer's heads did on a batch of texts; lives only while that layer is being observed."""
 
-    layer: int  # or ALL_LAYERS, where the heads of all layers stand side by side
+    layer: int
     attention: Tensor  # (text, head, query, key) 0 wherever the query or the key is padding
     queries: TokenBatch
     keys: TokenBatch
     carried: "Carried | None" = field(default=None, repr=False, compare=False)
     """What the heads fetch and give, where that is asked for."""
     _reduced: dict[Callable[..., Any], Any] = field(default_factory=dict, repr=False, compare=False)
-    _even: "dict[bool, AttentionBatch]" = field(default_factory=dict, repr=False, compare=False)
+    _even: "dict[bool, LayerAttention]" = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def observed(
@@ -145,7 +170,7 @@ class AttentionBatch:
             weights = weights.masked_fill(~queries.is_token[:, None, :, None], 0)
         return cls(layer, weights, queries, keys, carried)
 
-    def reduce(self, reduction: Callable[["AttentionBatch"], T]) -> T:
+    def reduce(self, reduction: Callable[["LayerAttention"], T]) -> T:
         """`reduction(self)`, computed once however many measures ask for it."""
         if reduction not in self._reduced:
             self._reduced[reduction] = reduction(self)
@@ -157,7 +182,7 @@ class AttentionBatch:
         """What attention is counted in."""
         return self.attention.dtype
 
-    def even(self, *, causal: bool) -> "AttentionBatch":
+    def even(self, *, causal: bool) -> "LayerAttention":
         """The batch as one head would have it that looks evenly at every token it can see; made once for all."""
         if causal not in self._even:
             self._even[causal] = even_attention(self.queries, self.keys, causal=causal, dtype=self.dtype)
@@ -177,11 +202,6 @@ class AttentionBatch:
         rows = self.attention.reshape(-1, keys).index_select(0, index.flatten())
         return rows.view(*index.shape, keys)
 
-    def row_sums(self, rows: ChosenRows) -> tuple[Tensor, ...]:
-        """(head, ...) the sums that `rows` make of themselves."""
-        assert rows.summed is not None
-        return rows.summed(self.rows(rows.places, rows.texts))
-
     @property
     def moved(self) -> "MovedBatch":
         """The same by what the heads move instead of where they look, made anew; only where `carried` is there."""
@@ -192,11 +212,11 @@ class AttentionBatch:
 
 def even_attention(
     queries: TokenBatch, keys: TokenBatch, *, causal: bool, dtype: torch.dtype = torch.float32
-) -> AttentionBatch:
+) -> LayerAttention:
     """One head that looks evenly at every token it can see."""
     sees = queries.is_token[:, None, :, None] & keys.is_token[:, None, None, :]
     sees = (sees.tril() if causal else sees).to(dtype)  # (text, 1, query, key)
-    return AttentionBatch(0, sees / sees.sum(-1, keepdim=True).clamp_min(1), queries, keys)
+    return LayerAttention(0, sees / sees.sum(-1, keepdim=True).clamp_min(1), queries, keys)
 
 
 @dataclass(frozen=True)
@@ -263,17 +283,17 @@ def _lengths(vectors: Tensor) -> Tensor:
     return lengths
 
 
-class MovedBatch(AttentionBatch):
+class MovedBatch(LayerAttention):
     """Attention by what it moves: each weight times the length of what is fetched there, rows adding up to 1.
 
     m[i, j] = A[i, j] |f_j| / sum_k A[i, k] |f_k| (Kobayashi et al. 2020): a scale of the columns and one of the rows,
     so reductions need not form the map; `attention` does, for who wants it.
     """
 
-    looked: AttentionBatch
+    looked: LayerAttention
     lengths: Tensor  # (text, head, key) |f_j|, 0 for padding
 
-    def __init__(self, looked: AttentionBatch, lengths: Tensor) -> None:
+    def __init__(self, looked: LayerAttention, lengths: Tensor) -> None:
         """From weights and the lengths of what is fetched."""
         own = {
             "layer": looked.layer,
@@ -293,13 +313,13 @@ class MovedBatch(AttentionBatch):
         """What attention is counted in."""
         return self.looked.dtype
 
-    def even(self, *, causal: bool) -> AttentionBatch:
+    def even(self, *, causal: bool) -> LayerAttention:
         """As it is of the weights: even weights and values of equal length move evenly."""
         return self.looked.even(causal=causal)
 
-    def formed(self) -> AttentionBatch:
+    def formed(self) -> LayerAttention:
         """The same as a batch of its own that holds nothing but the shares."""
-        return AttentionBatch(self.layer, self.attention, self.queries, self.keys)
+        return LayerAttention(self.layer, self.attention, self.queries, self.keys)
 
     def map_of(self, text: int) -> Tensor:
         """(head, query, key) the moved shares of one text."""
@@ -324,6 +344,133 @@ def moved_shares(weights: Tensor, lengths: Tensor) -> Tensor:
         return shares
     moved = weights * lengths[..., None, :]
     return moved / moved.sum(-1, keepdim=True).clamp_min(torch.finfo(moved.dtype).tiny)
+
+
+@dataclass(frozen=True)
+class StackReads:
+    """What measures read of one stack on one batch."""
+
+    reductions: Mapping[Weighting, tuple[Reduction, ...]]
+    """By weighting, each once; a weighting that no measure is counted by is left out."""
+    rows: tuple[ChosenRows, ...] = ()
+
+
+class AttentionBatch:
+    """What all heads of a stack did on a batch of texts, reduced: (text, layer, head, ...), whatever computed it."""
+
+    def __init__(
+        self,
+        queries: TokenBatch,
+        keys: TokenBatch,
+        weighting: Weighting,
+        reduced: Mapping[Reduction, Tensor],
+        *,
+        rows: Mapping[RowsKey, Tensor | tuple[Tensor, ...]],
+        uniform: "UniformAttention | None" = None,
+    ) -> None:
+        """`reduced` holds (text, layer, head, ...) by reduction, `rows` what was chosen of all layers."""
+        self.queries, self.keys, self.weighting = queries, keys, weighting
+        self._reduced, self._rows, self._uniform = reduced, rows, uniform
+
+    def reduce(self, reduction: Reduction) -> Tensor:
+        """(text, layer, head, ...) one of the reductions that the measure names in `reads`."""
+        if reduction not in self._reduced:
+            name = getattr(reduction, "__name__", repr(reduction))
+            raise CaptureError(f"a measure reads {name}, which its `reads` does not name; add it there")
+        return self._reduced[reduction]
+
+    def rows(self, rows: ChosenRows) -> Tensor:
+        """(text, layer and head, row, key) rows that the measure's `wanted` named."""
+        return cast(Tensor, self._rows[rows.key])
+
+    def row_sums(self, rows: ChosenRows) -> tuple[Tensor, ...]:
+        """(layer and head, ...) the sums that such rows make of themselves."""
+        return cast(tuple[Tensor, ...], self._rows[rows.key])
+
+    @property
+    def uniform(self) -> "AttentionBatch":
+        """One layer of one head that spreads its attention uniformly over all that a query sees."""
+        assert self._uniform is not None
+        return self._uniform
+
+
+class UniformAttention(AttentionBatch):
+    """Uniform attention on a batch of texts; it is computed when a reduction of it is first read."""
+
+    def __init__(self, queries: TokenBatch, keys: TokenBatch, compute: Callable[[], LayerAttention]) -> None:
+        """`compute` gives one layer of one head."""
+        super().__init__(queries, keys, "attention", {}, rows={})
+        self._compute = compute
+
+    def reduce(self, reduction: Reduction) -> Tensor:
+        """(text, 1, 1, ...) any reduction."""
+        return self._layer.reduce(reduction)[:, None]
+
+    @cached_property
+    def _layer(self) -> LayerAttention:
+        return self._compute()
+
+
+class LayerReductions:
+    """Collects what reductions, and chosen rows, give layer by layer, until a stack is complete."""
+
+    def __init__(self, layers: int, reads: StackReads) -> None:
+        """Of a stack of so many layers."""
+        self._layers, self.reads = layers, reads
+        self._dtype = torch.float32
+        self._reduced: dict[Weighting, dict[Reduction, list[Tensor]]] = {
+            weighting: {reduction: [] for reduction in reductions}
+            for weighting, reductions in reads.reductions.items()
+        }
+        self._room: dict[RowsKey, Tensor] = {}  # (text, layer and head, row, key)
+        self._sums: dict[RowsKey, list[tuple[Tensor, ...]]] = {}
+
+    def add(self, layer: LayerAttention) -> None:
+        """Take in the next layer."""
+        self._dtype = layer.dtype
+        seen: dict[Weighting, LayerAttention] = {"attention": layer}
+        if self.reads.reductions.get("value") or any(rows.moved for rows in self.reads.rows):
+            seen["value"] = layer.moved
+        for weighting, reduced in self._reduced.items():
+            for reduction, values in reduced.items():
+                values.append(seen[weighting].reduce(reduction))
+        for rows in self.reads.rows:
+            weights = seen[rows.weighting].rows(rows.places, rows.texts)  # (text, head, row, key)
+            if rows.summed is not None:
+                self._sums.setdefault(rows.key, []).append(rows.summed(weights))
+                continue
+            texts, heads, *sizes = weights.shape
+            if rows.key not in self._room:
+                self._room[rows.key] = weights.new_empty(texts, self._layers * heads, *sizes)
+            self._room[rows.key][:, layer.layer * heads : (layer.layer + 1) * heads] = weights
+
+    def reduced(self, weighting: Weighting) -> dict[Reduction, Tensor]:
+        """(text, layer, head, ...) by reduction."""
+        return {
+            reduction: torch.stack(values, 1)
+            for reduction, values in self._reduced.get(weighting, {}).items()
+        }
+
+    @property
+    def rows(self) -> dict[RowsKey, Tensor | tuple[Tensor, ...]]:
+        """What was chosen: rows (text, layer and head, row, key), or the sums (layer and head, ...) of them."""
+        sums = {key: tuple(map(torch.cat, zip(*parts, strict=True))) for key, parts in self._sums.items()}
+        return {**self._room, **sums}
+
+    def batches(
+        self, queries: TokenBatch, keys: TokenBatch, *, causal: bool
+    ) -> dict[Weighting, AttentionBatch]:
+        """The complete stack, by weighting."""
+        uniform = UniformAttention(
+            queries, keys, lambda: even_attention(queries, keys, causal=causal, dtype=self._dtype)
+        )
+        rows = self.rows
+        return {
+            weighting: AttentionBatch(
+                queries, keys, weighting, self.reduced(weighting), rows=rows, uniform=uniform
+            )
+            for weighting in self.reads.reductions
+        }
 
 
 def each_tensor(found: Any, change: Callable[[Tensor], Tensor]) -> Any:

@@ -11,12 +11,12 @@ import numpy as np
 from headscope.errors import OptionError
 
 if TYPE_CHECKING:
-    from headscope.attention import AttentionBatch as AttentionBatch
+    from headscope.attention import LayerAttention as LayerAttention
     from headscope.attention import MovedBatch as MovedBatch
     from headscope.attention import TokenBatch as TokenBatch
     from headscope.attention import padded as padded
 
-_BATCHES = ("AttentionBatch", "MovedBatch", "TokenBatch", "padded")
+_BATCHES = ("LayerAttention", "MovedBatch", "TokenBatch", "padded")
 
 Array = np.ndarray[Any, Any]
 Coords = Mapping[str, Sequence[str] | Sequence[int]]

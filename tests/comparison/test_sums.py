@@ -8,6 +8,7 @@ import torch
 from scipy.stats import ttest_1samp
 from tests.helpers.attention import Text, batches, random_texts
 
+from headscope.attention import LayerReductions
 from headscope.comparison.result import _measure_rows
 from headscope.comparison.sums import AttentionSums, MeasureSums, StackSums
 from headscope.errors import CaptureError
@@ -21,13 +22,21 @@ LENGTHS = [9, 4, 12, 7, 8]
 
 def counted(first: list[Text], second: list[Text], *, extra: int = 0) -> StackSums:
     sums = StackSums.zeros(GRID, same_input=True)
-    if first:
-        for one, other in zip(
-            batches(GRID, first, extra=extra), batches(GRID, second, extra=extra), strict=True
-        ):
-            sums.update(one, other)
-            sums.same_input["a"].update(one, other)
-            sums.same_input["b"].update(other, other)
+    if not first:
+        return sums
+    layers = [batches(GRID, texts, extra=extra) for texts in (first, second)]
+    for one, other in zip(*layers, strict=True):
+        sums.attention.update(one, other)
+        sums.same_input["a"].update(one, other)
+        sums.same_input["b"].update(other, other)
+    stacks = []
+    for of_model in layers:
+        collected = LayerReductions(GRID.layers, sums.reads)
+        for layer in of_model:
+            collected.add(layer)
+        stacks.append(collected.batches(layer.queries, layer.keys, causal=GRID.causal)["attention"])
+    for measure in sums.measures:
+        measure.update(*stacks)
     return sums
 
 

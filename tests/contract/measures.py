@@ -15,11 +15,13 @@ from torch import Tensor
 
 import headscope as hs
 from headscope.measures import (
+    AttentionBatch,
     DistanceFeatures,
     Entropy,
     ExampleMap,
     Explained,
     HeadDistance,
+    LayerAttention,
     Loudness,
     Measure,
     NamedPatterns,
@@ -29,7 +31,7 @@ from headscope.measures import (
 )
 from headscope.measures.base import PerTextMeasure
 from headscope.trace.watch import USED
-from headscope.types import AttentionBatch, HeadGrid
+from headscope.types import HeadGrid
 
 GRIDS = {
     "encoder": HeadGrid("encoder", 3, 2, causal=False),
@@ -38,38 +40,51 @@ GRIDS = {
 LENGTHS = [23, 9, 17, 23, 12, 3, 31]
 
 
+def first_weight(layer: LayerAttention) -> Tensor:
+    """(text, head) what the first token gives itself: a view of the maps, which may change after this layer."""
+    return layer.attention[:, :, 0, 0]
+
+
+def own_way(layer: LayerAttention) -> Tensor:
+    """(text, head) how far a head is from the mean of its layer: it mixes heads."""
+    weights = layer.attention * layer.queries.is_token[:, None, :, None]
+    apart = (weights - weights.mean(1, keepdim=True)).abs().sum((-1, -2))
+    return apart / layer.queries.lengths[:, None]
+
+
 @dataclass
 class FirstWeight(PerTextMeasure):
-    """What the first token gives itself: a view of the maps, so that no number may be read after the maps changed."""
+    """What the first token gives itself."""
 
     name: ClassVar[str] = "first_weight"
     summary: ClassVar[str] = "the weight of the first token in its own row"
+    reads: ClassVar = (first_weight,)
     dims: ClassVar[tuple[str, ...]] = ()
     coords: ClassVar = {}
 
     def per_text(self, batch: AttentionBatch) -> tuple[Tensor, Tensor | None]:
-        """(text, head)"""
-        return batch.attention[:, :, 0, 0], None
+        """(text, layer, head)"""
+        return batch.reduce(self.reads[0]), None
 
 
 @dataclass
 class OwnWay(PerTextMeasure):
-    """How far a head is from the mean of its layer: a number that mixes heads."""
+    """How far a head is from the mean of its layer."""
 
     name: ClassVar[str] = "own_way"
     summary: ClassVar[str] = "mean absolute difference from the mean over heads"
+    reads: ClassVar = (own_way,)
     dims: ClassVar[tuple[str, ...]] = ()
     coords: ClassVar = {}
 
     def per_text(self, batch: AttentionBatch) -> tuple[Tensor, Tensor | None]:
-        """(text, head)"""
-        weights = batch.attention * batch.queries.is_token[:, None, :, None]
-        apart = (weights - weights.mean(1, keepdim=True)).abs().sum((-1, -2))
-        return apart / batch.queries.lengths[:, None], None
+        """(text, layer, head)"""
+        return batch.reduce(self.reads[0]), None
 
 
 NOTEBOOK = (FirstWeight, OwnWay)
-for _kind in NOTEBOOK:
+# They read `self.reads[0]`: loading a pickle of such a class in this process gives it functions of its own.
+for _kind in (*NOTEBOOK, first_weight, own_way):
     _kind.__module__ = "__main__"  # as where no other process can import it: it travels by value
 
 

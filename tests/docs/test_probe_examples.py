@@ -25,7 +25,7 @@ from headscope.probes.pointing.relations import RelationsResult
 from headscope.probes.pointing.tally import PointingTally
 from headscope.text.annotated.coreference import read_coreference
 from headscope.text.annotated.treebank import read_treebank
-from headscope.types import CLS, OTHER, SEP, AttentionBatch, HeadGrid, LabelledArray, TokenBatch
+from headscope.types import CLS, OTHER, SEP, HeadGrid, LabelledArray, LayerAttention, TokenBatch
 
 Map = list[list[float]]
 
@@ -68,7 +68,7 @@ DOGS_MAP: Map = [
 ]
 
 
-def words_batch(weights: Map) -> AttentionBatch:
+def words_batch(weights: Map) -> LayerAttention:
     """One text, one token a word, no special tokens."""
     size = len(weights)
     place = torch.arange(size)[None]
@@ -80,7 +80,7 @@ def words_batch(weights: Map) -> AttentionBatch:
         word=place,
         word_type=place,
     )
-    return AttentionBatch(0, torch.tensor([[weights]]), tokens, tokens)
+    return LayerAttention(0, torch.tensor([[weights]]), tokens, tokens)
 
 
 def count(tally: Any, items: Sequence[Any], weights: Map) -> None:
@@ -227,7 +227,7 @@ def dogs_values(tmp_path: Path) -> Values:
     )
     tally = FeatureTally(GRID)
     tally.begin([FeatureText(sentence, 0)], torch.ones(1, 3, dtype=torch.bool), tokens)
-    tally.update(AttentionBatch(0, torch.tensor([[DOGS_MAP]]), tokens, tokens))
+    tally.update(LayerAttention(0, torch.tensor([[DOGS_MAP]]), tokens, tokens))
     return Values.joined(tally.parts)
 
 

@@ -36,7 +36,8 @@ def number(value: float) -> str:
 
 
 def masked(text: str) -> str:
-    """Text that was computed by a model: what stands between numbers, since those differ between machines."""
+    """Text that a model computed, without what differs between machines: numbers, and the tokens of a ranking."""
+    text = re.sub(r"(?m)^(\s*(?:raises|lowers) ).*", r"\1…", text)
     text = re.sub(r"[-\N{MINUS SIGN}+]?\d[\d,]*(\.\d+)?(e-?\d+)?", "#", text)
     return "\n".join(re.sub(r" {2,}", "  ", line).rstrip() for line in text.splitlines())
 

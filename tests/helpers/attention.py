@@ -7,8 +7,7 @@ import torch
 from torch import Tensor
 
 from headscope.attention import Carried
-from headscope.measures import Measure
-from headscope.types import CLS, COMMA, OTHER, PERIOD, ROLES, SEP, AttentionBatch, HeadGrid, TokenBatch
+from headscope.types import CLS, COMMA, OTHER, PERIOD, ROLES, SEP, HeadGrid, LayerAttention, TokenBatch
 
 DIM = 3
 """How many numbers a value vector of the random heads has."""
@@ -132,7 +131,7 @@ def batches(
     extra: int = 0,
     dtype: torch.dtype = torch.float32,
     rubbish: float = 0.37,
-) -> list[AttentionBatch]:
+) -> list[LayerAttention]:
     """One batch a layer. Padding keys get 0; padding queries get `rubbish`."""
     tokens = token_batch(texts, extra=extra)
     width = tokens.ids.shape[1]
@@ -143,7 +142,7 @@ def batches(
             attention[number, :, : len(text), : len(text)] = text.maps[layer].to(dtype)
             attention[number, :, : len(text), len(text) :] = 0
         carried = _carried(grid, layer, texts, width, dtype)
-        layers.append(AttentionBatch.observed(layer, attention, tokens, tokens, carried))
+        layers.append(LayerAttention.observed(layer, attention, tokens, tokens, carried))
     return layers
 
 
@@ -173,17 +172,6 @@ def _projection(grid: HeadGrid, layer: int, dim: int) -> Tensor:
     rng = np.random.default_rng(layer)
     first, second = (np.linalg.qr(rng.normal(size=(grid.heads, dim, dim)))[0] for _ in range(2))
     return torch.from_numpy(first * np.linspace(0.5, 2, dim) @ second)
-
-
-def measured(
-    kind: type[Measure], grid: HeadGrid, groups: list[list[Text]], *, faithful: bool = False, extra: int = 0
-) -> Measure:
-    """The measure over all groups of texts, each group a batch."""
-    state = kind.empty(grid, faithful=faithful)
-    for group in groups:
-        for batch in batches(grid, group, extra=extra):
-            state.update(batch)
-    return state
 
 
 def random_texts(

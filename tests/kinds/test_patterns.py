@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import save_file
 from tests.helpers.attention import random_texts
 from tests.helpers.tiny import tiny
-from tests.seams import measured
+from tests.seams import layers_of, measured, measured_in
 from torch import Tensor
 
 from headscope.errors import OptionError
@@ -22,10 +22,7 @@ from headscope.kinds.patterns import (
     PatternShares,
     described,
 )
-from headscope.text.items import TextPair
-from headscope.trace import survey
-from headscope.trace.watch import Watch
-from headscope.types import AttentionBatch, HeadGrid
+from headscope.types import HeadGrid
 
 LENGTHS = (12, 24, 64, 128, 300)
 
@@ -247,42 +244,30 @@ def test_the_shipped_file_is_small_and_says_what_it_is(classifier: PatternClassi
     assert classifier.facts["date"]
 
 
+SHARED_TEXTS = ("a b c d e f g h", "a b", "b c a d e f a b c d e")
+
+
 def test_shares_count_texts_and_merge() -> None:
-    watch = Watch(survey(tiny("bert")))
-    grid = watch.capture.stacks.grids[0]
-    encoder = watch.encoder(24)
-    texts = [encoder.encode(TextPair(text)) for text in ("a b c d e f g h", "a b", "b c a d e f a b c d e")]
-
-    def counted(some: list[int]) -> PatternShares:
-        shares = PatternShares.empty(grid)
-        if some:
-            watch.run(watch.batch([texts[number] for number in some]), lambda _, seen: shares.update(seen))
-        return shares
-
-    whole, parts = counted([0, 1, 2]), counted([0])
-    for part in (counted([]), counted([1, 2])):
-        parts.merge(part)
+    model = tiny("bert")
+    whole = measured_in(model, PatternShares, SHARED_TEXTS, max_length=24)
+    parts = measured_in(model, PatternShares, SHARED_TEXTS[:1], max_length=24)
+    for some in ((), SHARED_TEXTS[1:]):
+        parts.merge(measured_in(model, PatternShares, some, max_length=24))
     found, merged = whole.result(), parts.result()
     assert found["pattern_share"].dims == ("layer", "head", "pattern")
-    assert found["pattern_share"].values.shape == (grid.layers, grid.heads, len(PATTERNS))
+    assert found["pattern_share"].values.shape == (3, 4, len(PATTERNS))
     assert np.allclose(found["pattern_share"].values.sum(-1), 1)
     for key, array in found.items():
         torch.testing.assert_close(torch.tensor(array.values), torch.tensor(merged[key].values))
 
 
 def test_shares_are_those_of_the_classifier(classifier: PatternClassifier) -> None:
-    watch = Watch(survey(tiny("bert")))
-    grid = watch.capture.stacks.grids[0]
-    batch = watch.batch([watch.encoder(24).encode(TextPair("a b c d e f g h"))])
-    shares, seen = PatternShares.empty(grid), dict[int, Tensor]()
-
-    def see(_: str, layer: AttentionBatch) -> None:
-        shares.update(layer)
-        seen[layer.layer] = classifier.probabilities(layer.attention[0]).argmax(-1)
-
-    watch.run(batch, see)
-    found = torch.tensor(shares.result()["pattern_share"].values)
-    assert all(torch.equal(found[layer].argmax(-1), patterns) for layer, patterns in seen.items())
+    model = tiny("bert")
+    found = measured_in(model, PatternShares, SHARED_TEXTS[:1], max_length=24).result()["pattern_share"]
+    (maps,) = layers_of(model, SHARED_TEXTS[:1], max_length=24)["encoder"]  # (layer, head, query, key)
+    for layer, of_layer in enumerate(maps):
+        expected = classifier.probabilities(of_layer).argmax(-1)
+        assert torch.equal(torch.tensor(found.values[layer]).argmax(-1), expected)
 
 
 def test_shares_do_not_fit_cross_attention() -> None:

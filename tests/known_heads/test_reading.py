@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 
 from headscope.known_heads import reading
-from headscope.types import SEP, AttentionBatch, TokenBatch
+from headscope.types import SEP, LayerAttention, TokenBatch
 
 HALF, START = 4, 1
 LENGTH = START + 2 * HALF
@@ -65,12 +65,12 @@ def tokens(rows: list[list[int]], lengths: list[int]) -> TokenBatch:
 
 
 @pytest.fixture
-def batch() -> AttentionBatch:
+def batch() -> LayerAttention:
     words = tokens([[9, 5, 6, 5, 7, 5, 6, 7], [9, 3, 3, 4, 2, 0, 0, 0]], [8, 5])
-    return AttentionBatch.observed(0, causal(2, 2, 8, seed=1), words, words)
+    return LayerAttention.observed(0, causal(2, 2, 8, seed=1), words, words)
 
 
-def test_copies_in_natural_text(batch: AttentionBatch) -> None:
+def test_copies_in_natural_text(batch: LayerAttention) -> None:
     copies = {(q, k) for q, k in torch.nonzero(reading.copies(batch)[0]).tolist()}
     assert copies == {(3, 1), (5, 1), (5, 3), (6, 2), (7, 4)}
     after = {(q, k) for q, k in torch.nonzero(reading.after_copies(batch)[0]).tolist()}
@@ -80,7 +80,7 @@ def test_copies_in_natural_text(batch: AttentionBatch) -> None:
 
 
 @pytest.mark.parametrize("pairs", [reading.copies, reading.after_copies])
-def test_natural_control_is_other_keys_as_far_away(pairs, batch: AttentionBatch) -> None:  # type: ignore[no-untyped-def]
+def test_natural_control_is_other_keys_as_far_away(pairs, batch: LayerAttention) -> None:  # type: ignore[no-untyped-def]
     chosen = pairs(batch)
     value, control, applies = reading.natural(batch, chosen)
     for text in range(2):
@@ -111,13 +111,13 @@ def test_a_head_of_fixed_distance_has_no_difference() -> None:
     weights = torch.zeros(1, 1, 8, 8)
     for query in range(8):
         weights[0, 0, query, max(query - 2, 0)] = 1
-    batch = AttentionBatch.observed(0, weights, words, words)
+    batch = LayerAttention.observed(0, weights, words, words)
     value, control, _ = reading.natural(batch, reading.copies(batch))
     assert float(value) == pytest.approx(float(control))
     assert float(value) > 0.4
 
 
-def test_place_alone_beside_even_attention(batch: AttentionBatch) -> None:
+def test_place_alone_beside_even_attention(batch: LayerAttention) -> None:
     for pairs, key_of in ((reading.before, lambda query: query - 1), (reading.first, lambda query: 0)):
         value, even, applies = reading.beside_even(batch, pairs(batch))
         for text, length in enumerate((8, 5)):
@@ -131,5 +131,5 @@ def test_place_alone_beside_even_attention(batch: AttentionBatch) -> None:
 def test_separators_are_no_copies_of_each_other() -> None:
     words = tokens([[9, 5, 3, 5, 3]], [5])
     words.role[0, [2, 4]] = SEP
-    batch = AttentionBatch.observed(0, causal(1, 2, 5, seed=1), words, words)
+    batch = LayerAttention.observed(0, causal(1, 2, 5, seed=1), words, words)
     assert torch.nonzero(reading.copies(batch)[0]).tolist() == [[3, 1]]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.helpers.sharded import TEXTS, arrays_of, small_shards
+from tests.contract.shards import TEXTS, arrays_of, small_shards
 from tests.helpers.tiny import tiny
 
 import headscope as hs

@@ -13,7 +13,7 @@ from tests.helpers.tiny import tiny
 
 import headscope as hs
 from headscope.errors import CaptureError
-from headscope.kernels.verify import kernels_note
+from headscope.kernels.verify import choose_kernels
 from headscope.passes.lanes import in_lanes
 from headscope.trace import survey
 from headscope.trace.watch import USED, Watch
@@ -105,7 +105,7 @@ def arrays(model: hs.Model) -> dict[str, np.ndarray]:
 
 def watch_of(model: hs.Model) -> Watch:
     watch = Watch(survey(model))
-    watch.kernels = kernels_note(watch, wanted=True, faithful=False)
+    choose_kernels(watch, wanted=True, faithful=False)
     return watch
 
 

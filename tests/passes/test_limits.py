@@ -7,7 +7,7 @@ from tests.helpers.tiny import byte_tokenizer, tiny
 
 import headscope as hs
 from headscope.errors import HeadscopeWarning
-from headscope.kernels.verify import kernels_note
+from headscope.kernels.verify import choose_kernels
 from headscope.models import wrap
 from headscope.trace import survey
 from headscope.trace.watch import USED, Watch
@@ -17,7 +17,9 @@ def test_kernels_are_tried_on_no_more_tokens_than_a_model_takes() -> None:
     torch.manual_seed(0)
     config = tf.GPT2Config(n_embd=24, n_layer=2, n_head=2, n_positions=16, vocab_size=300)
     model = wrap(tf.GPT2Model(config).eval(), byte_tokenizer(), name="short-gpt2")
-    assert kernels_note(Watch(survey(model)), wanted=True, faithful=False) == USED
+    watch = Watch(survey(model))
+    choose_kernels(watch, wanted=True, faithful=False)
+    assert watch.kernels == USED
 
 
 def test_too_many_pairs_of_heads_are_left_out_and_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,13 +10,14 @@ from tests.helpers.tiny import saved, tiny
 from typer.testing import CliRunner
 
 import headscope as hs
+from headscope.attention import LayerReductions, StackReads
 from headscope.cli.main import app
 from headscope.facts.analyses.explained import GROUPS, NO_NAME, stacked_shares
 from headscope.measures.explained import ExplainedWithSyntax
 from headscope.measures.templates import SYNTAX, TEMPLATES, template_rows
 from headscope.probes.explained import with_heads
 from headscope.report.page import render
-from headscope.types import AttentionBatch, HeadGrid, TokenBatch
+from headscope.types import HeadGrid, LayerAttention, TokenBatch
 
 GRID = HeadGrid("encoder", 1, 2, causal=False)
 LENGTHS = [11, 14, 17, 20, 23, 26, 12, 15, 18, 21, 24, 27]
@@ -68,7 +69,10 @@ def test_a_planted_mixture_comes_out_whole() -> None:
         rows = all_rows(tokens)
         first = rows[NAMES.index("first_token")]
         maps = [0.7 * rows[NAMES.index(name)] + 0.3 * first for name in SYNTAX]
-        measure.update(AttentionBatch(0, torch.stack(maps)[None].float(), tokens, tokens))
+        rows_read = measure.wanted(tokens, tokens, moved=False)
+        collected = LayerReductions(1, StackReads({"attention": ()}, tuple(rows_read)))
+        collected.add(LayerAttention(0, torch.stack(maps)[None].float(), tokens, tokens))
+        measure.update(collected.batches(tokens, tokens, causal=False)["attention"])
     found = measure.result()
     assert tuple(found["explained_weight"].coords["template"]) == NAMES
     for head, name in enumerate(SYNTAX):

@@ -15,7 +15,7 @@ from headscope.passes.options import LONGEST_WITHOUT_LIMIT
 from headscope.passes.progress import RunProgress
 from headscope.probes.observe import Observer, Tally
 from headscope.text.words import WordText
-from headscope.types import AttentionBatch, TokenBatch
+from headscope.types import LayerAttention, TokenBatch
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Diary(Tally[Item]):
         self.seen = {name: [] for name in self.names}
         self.words = dict(zip(self.names, present.sum(1).tolist(), strict=True))
 
-    def update(self, seen: AttentionBatch) -> None:
+    def update(self, seen: LayerAttention) -> None:
         assert seen.attention.shape[0] == len(self.names)
         for name in self.names:
             self.seen[name].append(seen.layer)
@@ -113,7 +113,7 @@ def test_a_batch_too_large_for_memory_is_counted_once(monkeypatch: pytest.Monkey
     """It fails in its last layer, when the tallies have counted most of it."""
     plain = Diary.update
 
-    def failing(self: Diary, seen: AttentionBatch) -> None:
+    def failing(self: Diary, seen: LayerAttention) -> None:
         plain(self, seen)
         if seen.layer == 2 and len(self.names) > 2:
             raise torch.OutOfMemoryError("out of memory")
@@ -126,7 +126,7 @@ def test_a_batch_too_large_for_memory_is_counted_once(monkeypatch: pytest.Monkey
 
 
 def test_a_failure_reaches_the_caller_and_leaves_no_half_batch(monkeypatch: pytest.MonkeyPatch) -> None:
-    def failing(self: Diary, seen: AttentionBatch) -> None:
+    def failing(self: Diary, seen: LayerAttention) -> None:
         if seen.layer == 2 and "1" in self.names:
             raise ValueError("no")
 

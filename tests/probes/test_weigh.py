@@ -31,7 +31,7 @@ from headscope.facts.titles import AtlasWords
 from headscope.text.words import WordText
 from headscope.trace import survey
 from headscope.trace.watch import Watch
-from headscope.types import AttentionBatch, StackName
+from headscope.types import LayerAttention, StackName
 
 DOCUMENTS = random_sentences(14, seed=3, documents=3)
 TEXTS = ["The cat sat on the mat. It was red, and the dog saw it.", "A dog! The blue house. The cat."] * 3
@@ -68,9 +68,9 @@ def slow_maps(network: Any, ids: Sequence[int]) -> list[NDArray[np.float64]]:
 def test_what_is_seen_is_what_heads_move() -> None:
     watch = Watch(survey(tiny("bert")), weigh="moved")
     encoded = [watch.encoder(32).encode_words(WordText.of(text.split())) for text in TEXTS[:2]]
-    seen: list[AttentionBatch] = []
+    seen: list[LayerAttention] = []
 
-    def see(stack: StackName, batch: AttentionBatch) -> None:
+    def see(stack: StackName, batch: LayerAttention) -> None:
         seen.append(batch)
 
     watch.run(watch.batch(encoded), see)

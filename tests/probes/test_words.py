@@ -6,7 +6,7 @@ import torch
 from tests.helpers.attention import batches, random_texts, token_batch
 
 from headscope.probes.words import word_attention, word_attention_by_first_piece, words_present
-from headscope.types import AttentionBatch, HeadGrid, TokenBatch
+from headscope.types import HeadGrid, LayerAttention, TokenBatch
 
 GRID = HeadGrid("encoder", 2, 3, causal=False)
 
@@ -17,9 +17,9 @@ def tokens(word: list[list[int]]) -> TokenBatch:
     return TokenBatch(numbers, real, numbers * 0, numbers * 0, numbers, numbers)
 
 
-def one_map(rows: list[list[float]], word: list[int]) -> AttentionBatch:
+def one_map(rows: list[list[float]], word: list[int]) -> LayerAttention:
     known = tokens([word])
-    return AttentionBatch(0, torch.tensor(rows)[None, None], known, known)
+    return LayerAttention(0, torch.tensor(rows)[None, None], known, known)
 
 
 def test_known_values() -> None:
@@ -86,7 +86,7 @@ def test_a_batch_without_words_still_has_a_place_for_one() -> None:
 def test_queries_and_keys_may_differ() -> None:
     """A target of two words that looks at a source of three."""
     attention = torch.tensor([[0.2, 0.3, 0.5], [0.1, 0.1, 0.8], [0.6, 0.2, 0.2]])[None, None]
-    batch = AttentionBatch(0, attention, tokens([[0, 1, 1]]), tokens([[0, 1, 2]]))
+    batch = LayerAttention(0, attention, tokens([[0, 1, 1]]), tokens([[0, 1, 2]]))
     expected = torch.tensor([[0.2, 0.3, 0.5], [0.35, 0.15, 0.5]])
     assert torch.allclose(word_attention(batch)[0, 0], expected)
 
@@ -94,5 +94,5 @@ def test_queries_and_keys_may_differ() -> None:
 def test_the_precision_of_the_attention_is_kept() -> None:
     texts = random_texts(GRID, [7], seed=1)
     known = token_batch(texts)
-    double = AttentionBatch(0, texts[0].maps[0].double()[None], known, known)
+    double = LayerAttention(0, texts[0].maps[0].double()[None], known, known)
     assert word_attention(double).dtype == torch.float64

@@ -19,7 +19,7 @@ from headscope.text.items import TextPair
 from headscope.text.segments import segments
 from headscope.trace import survey
 from headscope.trace.watch import Watch
-from headscope.types import AttentionBatch
+from headscope.types import LayerAttention
 
 FOLDS = 5
 """Heads and documents are both dealt into this many folds; a labelled map has its head and its text in the same."""
@@ -40,7 +40,7 @@ def real_text(model: str, text: str) -> RealText:
     batch = watch.batch([_encoded(model, text)])
     layers: list[Tensor] = []
 
-    def see(_: str, seen: AttentionBatch) -> None:
+    def see(_: str, seen: LayerAttention) -> None:
         layers.append(seen.attention[0].clone())
 
     watch.run(batch, see)

@@ -9,6 +9,7 @@ from scipy import stats
 from tests.contract.measures import GRIDS
 from tests.helpers.attention import batches, random_texts
 from tests.helpers.tiny import tiny
+from tests.seams import measured
 
 import headscope as hs
 from headscope.errors import OptionError
@@ -24,11 +25,11 @@ LENGTHS = [9, 5, 12]
 @pytest.mark.parametrize("name", ["encoder", "decoder"])
 def test_lengths_and_correlations_are_those_of_a_loop(name: str) -> None:
     grid = GRIDS[name]
-    layers = batches(grid, random_texts(grid, LENGTHS), extra=2)
-    measure = FetchedLengths.empty(grid)
-    for batch in layers:
-        measure.update(batch)
-    found = {key: array.values for key, array in measure.result().items()}
+    texts = random_texts(grid, LENGTHS)
+    layers = batches(grid, texts, extra=2)
+    found = {
+        key: array.values for key, array in measured(FetchedLengths, texts, grid, padding=2).result().items()
+    }
     for layer, head in np.ndindex(grid.layers, grid.heads):
         batch = layers[layer]
         lengths: dict[int, list[float]] = {role: [] for role in range(len(ROLES))}

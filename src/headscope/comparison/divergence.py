@@ -7,11 +7,11 @@ from torch import Tensor
 
 from headscope.measures.head_distance import ACCELERATOR_BLOCK, CPU_BLOCK, without_first
 from headscope.reductions import entropy_of
-from headscope.types import AttentionBatch
+from headscope.types import LayerAttention
 
 
 def layers_divergence(
-    first: list[AttentionBatch], second: list[AttentionBatch], *, leaves_first: bool
+    first: list[LayerAttention], second: list[LayerAttention], *, leaves_first: bool
 ) -> Tensor:
     """(text, head, head) Jensen-Shannon divergence in nats of all heads of the layers, mean over queries.
 

@@ -22,7 +22,7 @@ from headscope.text.corpus import Corpus, Text, as_corpus
 from headscope.text.items import TextPair
 from headscope.trace import Capture, survey
 from headscope.trace.watch import Watch
-from headscope.types import AttentionBatch, HeadGrid, StackName
+from headscope.types import HeadGrid, LayerAttention, StackName
 
 FEWEST_TEXTS = 4
 _WHY = "both halves of the texts need two"
@@ -139,9 +139,9 @@ class _Three:
             own.untrained.add(floor, applies=floor.isfinite())
 
 
-def _held(watch: Watch, texts: list[ReadText]) -> dict[StackName, list[AttentionBatch]]:
+def _held(watch: Watch, texts: list[ReadText]) -> dict[StackName, list[LayerAttention]]:
     """Every layer's attention on a batch, by stack."""
-    held: dict[StackName, list[AttentionBatch]] = {}
+    held: dict[StackName, list[LayerAttention]] = {}
     batch = watch.batch([text.encoded for text in texts])
     watch.run(batch, lambda stack, seen: held.setdefault(stack, []).append(seen))
     return held

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from headscope.accumulator import Counted
 from headscope.atlas import Atlas
+from headscope.attention import LayerReductions
 from headscope.comparison.alike import check_shapes, check_tokenizers, read_alike, told_alike
 from headscope.comparison.kinds import KindChange, kind_change
 from headscope.comparison.match_result import Matching
@@ -28,8 +29,8 @@ from headscope.text.corpus import Corpus, Text, as_corpus
 from headscope.text.items import TextPair
 from headscope.trace import Capture, survey
 from headscope.trace.architecture import Place
-from headscope.trace.watch import Watch
-from headscope.types import AttentionBatch, HeadId, StackName, WeighedBy, weigh_option
+from headscope.trace.watch import Watch, sides_of
+from headscope.types import HeadId, LayerAttention, StackName, WeighedBy, weigh_option
 
 
 def compare(
@@ -111,20 +112,27 @@ class _Both:
 
     def count(self, sums: _Sums, texts: list[ReadText]) -> None:
         """Show a batch to both models, and count."""
-        held: dict[tuple[StackName, int], AttentionBatch] = {}
+        held: dict[tuple[StackName, int], LayerAttention] = {}
+        reduced = {
+            grid.stack: [LayerReductions(grid.layers, sums.value[grid.stack].reads) for _ in self.watches]
+            for grid in self.grids
+        }
 
-        def hold(stack: StackName, seen: AttentionBatch) -> None:
+        def hold(stack: StackName, seen: LayerAttention) -> None:
             held[stack, seen.layer] = seen
 
-        def see(stack: StackName, seen: AttentionBatch) -> None:
+        def see(stack: StackName, seen: LayerAttention) -> None:
             attention = self._beside(held, stack, seen).to(seen.attention.device, seen.attention.dtype)
-            sums.value[stack].update(AttentionBatch(seen.layer, attention, seen.queries, seen.keys), seen)
+            first = LayerAttention(seen.layer, attention, seen.queries, seen.keys)
+            sums.value[stack].attention.update(first, seen)
+            for layers, layer in zip(reduced[stack], (first, seen), strict=True):
+                layers.add(layer)
             if self.same_input:
                 hold(stack, seen)
 
         def beside(giver: str, place: Place, weights: Tensor) -> None:
             own = held[place.stack, place.layer]
-            other = AttentionBatch.observed(place.layer, weights, own.queries, own.keys)
+            other = LayerAttention.observed(place.layer, weights, own.queries, own.keys)
             sums.value[place.stack].same_input[giver].update(own, other)
 
         for watch, giver, look in zip(self.watches, GIVERS, (hold, see), strict=True):
@@ -135,9 +143,16 @@ class _Both:
             with self.same_input[giver].recording() as calls:
                 watch.run(batch, look)
             self.same_input[giver].run(batch, calls, partial(beside, giver))
+        for grid in self.grids:
+            sides = sides_of(batch, grid.stack)
+            first, second = (
+                layers.batches(*sides, causal=grid.causal)["attention"] for layers in reduced[grid.stack]
+            )
+            for measure in sums.value[grid.stack].measures:
+                measure.update(first, second)
 
     def _beside(
-        self, held: Mapping[tuple[StackName, int], AttentionBatch], stack: StackName, seen: AttentionBatch
+        self, held: Mapping[tuple[StackName, int], LayerAttention], stack: StackName, seen: LayerAttention
     ) -> Tensor:
         """(text, head, query, key) the first model's maps that a layer's heads of the second are held against."""
         if not self.partners:

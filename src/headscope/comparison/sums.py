@@ -8,12 +8,13 @@ import torch
 from torch import Tensor
 
 from headscope.accumulator import Sums
+from headscope.attention import AttentionBatch, LayerAttention, StackReads
 from headscope.errors import CaptureError
 from headscope.facts.analyses.two_models import comparisons
 from headscope.measures import MEASURES
 from headscope.measures.base import PerTextMeasure, TextMean
 from headscope.reductions import cosine_of, divergence_of
-from headscope.types import AttentionBatch, HeadGrid
+from headscope.types import HeadGrid
 
 COSINE, JS = range(2)
 CHANGES = tuple(comparisons.CHANGES)
@@ -41,7 +42,7 @@ class AttentionSums(Sums):
         cosine, js = TextMean.zeros(*grid.shape), TextMean.zeros(*grid.shape)
         return cls(grid, cosine, js, TextMean.zeros(grid.layers, len(CHANGES)), TextMean.zeros(len(CHANGES)))
 
-    def update(self, first: AttentionBatch, second: AttentionBatch) -> None:
+    def update(self, first: LayerAttention, second: LayerAttention) -> None:
         """Count one layer of a batch of texts as each model saw it."""
         cosine = cosine_of(first.attention, second.attention)
         js = divergence_of(first.attention, second.attention).sum(-1) / second.queries.lengths[:, None]
@@ -83,12 +84,12 @@ class MeasureSums(Sums):
         return self.zeros(type(self.first), self.first.grid)
 
     def update(self, first: AttentionBatch, second: AttentionBatch) -> None:
-        """Count one layer of a batch of texts as each model saw it."""
+        """Count a batch of texts as each model saw it."""
         before, applies = self.first.per_text(first)
         after, _ = self.second.per_text(second)
         self.first.count(before, applies, first)
         self.second.count(after, applies, second)
-        self.change.add(after - before, applies=applies, layer=second.layer)
+        self.change.add(after - before, applies=applies)
 
 
 @dataclass
@@ -111,11 +112,13 @@ class StackSums(Sums):
             tuple(MeasureSums.zeros(kind, grid) for kind in surface_measures() if kind.fits(grid)),
         )
 
-    def update(self, first: AttentionBatch, second: AttentionBatch) -> None:
-        """Count one layer of a batch of texts as each model saw it."""
-        self.attention.update(first, second)
-        for measure in self.measures:
-            measure.update(first, second)
+    @property
+    def reads(self) -> StackReads:
+        """What the measures read of each model."""
+        reductions = dict.fromkeys(
+            reduction for measure in self.measures for reduction in measure.first.reads
+        )
+        return StackReads({"attention": tuple(reductions)})
 
 
 def surface_measures() -> list[type[PerTextMeasure]]:

@@ -39,7 +39,7 @@ from headscope.trace.architecture import Place
 from headscope.trace.observe import is_edited
 from headscope.trace.scores import wide
 from headscope.trace.watch import Watch, sides_of
-from headscope.types import AttentionBatch, StackName, TokenBatch, WeighedBy, check_weighed_by, padded
+from headscope.types import LayerAttention, StackName, TokenBatch, WeighedBy, check_weighed_by, padded
 
 Part = TypeVar("Part", bound=Sums)
 _Map = tuple[Tensor, Tensor]
@@ -203,7 +203,7 @@ class _Run:
     ) -> None:
         """The same texts with embeddings replaced, beside what was held of them."""
 
-        def see(name: str, stack: StackName, seen: AttentionBatch) -> None:
+        def see(name: str, stack: StackName, seen: LayerAttention) -> None:
             place = Place(stack, seen.layer)
             for number, (weights, visible) in enumerate(held.get(place, [])):
                 queries, keys = seen.queries.is_token[number], seen.keys.is_token[number]

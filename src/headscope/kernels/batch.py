@@ -10,19 +10,29 @@ import torch
 from torch import Tensor
 
 from headscope.attention import (
-    ALL_LAYERS,
-    AttentionBatch,
     Carried,
     ChosenRows,
     Derive,
+    LayerAttention,
     MovedBatch,
+    Reduction,
+    RowsKey,
     TokenBatch,
+    Weighting,
     even_attention,
     moved_shares,
 )
-from headscope.errors import CaptureError
-from headscope.measures.loudness import given_sums
-from headscope.reductions import MapSums, one_pass
+from headscope.reductions import (
+    MapSums,
+    class_mass,
+    given_sums,
+    in_plain_torch,
+    mean_entropy,
+    near_diagonals,
+    one_pass,
+    pattern_sums,
+    window_sums,
+)
 from headscope.trace.call import AttentionInputs
 from headscope.types import HeadGrid
 
@@ -30,9 +40,12 @@ HIDDEN = -1e4
 """A mask is so far below 0 where a key is hidden, in any precision."""
 _HALF = (torch.float16, torch.bfloat16)
 
+ALL_LAYERS = -1
+"""In place of the number of a layer, of what is left of a whole stack."""
+ANSWERED = frozenset({class_mass, mean_entropy, near_diagonals, window_sums, pattern_sums, given_sums})
+"""The reductions that kernels compute themselves."""
+
 T = TypeVar("T")
-Key = tuple[int, bool]
-"""What rows are known by: `ChosenRows.key`."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +115,7 @@ class FusedCall(Protocol):
         """(text, head, row, key) the weights of the queries at `places` (text, row) of all or some `texts`."""
 
 
-class FusedBatch(AttentionBatch):
+class FusedBatch(LayerAttention):
     """Attention that was reduced while it was computed; of one layer, rows and maps are computed when asked for."""
 
     stack: "FusedStack"
@@ -116,7 +129,7 @@ class FusedBatch(AttentionBatch):
         call: FusedCall | None = None,
         carried: Carried | None = None,
     ) -> None:
-        """One layer of a stack, with its `call`, or all of its layers."""
+        """One layer of a stack, with its `call`."""
         queries, keys = stack.sides
         own = {"layer": layer, "queries": queries, "keys": keys, "call": call, "carried": carried}
         self.__dict__.update(own, stack=stack, left=stack.left(layer), _even={}, _reduced={})
@@ -126,15 +139,15 @@ class FusedBatch(AttentionBatch):
         """What attention is counted in."""
         return torch.float32
 
-    def reduce(self, reduction: Callable[[AttentionBatch], T]) -> T:
+    def reduce(self, reduction: Callable[[LayerAttention], T]) -> T:
         """What the kernels have found already, or `reduction(self)`."""
-        if one_pass not in self._reduced and self.stack.sums_up:
+        if one_pass not in self._reduced and self.stack.sums_up and not self.stack.is_doubted:
             self._reduced[one_pass] = self.left.sums(0)
             if (given := self.left.given_sums()) is not None:
                 self._reduced[given_sums] = given
         return super().reduce(reduction)
 
-    def even(self, *, causal: bool) -> AttentionBatch:
+    def even(self, *, causal: bool) -> LayerAttention:
         """The batch as one head would have it that looks evenly at every token it can see."""
         if causal not in self._even:
             self._even[causal] = self.stack.even(causal=causal)
@@ -162,50 +175,11 @@ class FusedBatch(AttentionBatch):
         if (lengths := self.left.fetched) is None:
             return super().moved
         batch = MovedBatch(self, lengths)
-        if self.stack.sums_up:
+        if self.stack.is_doubted:
+            in_plain_torch(batch)
+        elif self.stack.sums_up:
             batch._reduced[one_pass] = self.left.sums(1)
         return batch
-
-
-class WholeBatch(FusedBatch):
-    """All layers of a stack, their heads side by side: sums, and the rows that were asked for beforehand."""
-
-    def rows(self, places: Tensor, texts: Tensor | None = None) -> Tensor:
-        """(text, head, row, key) the attention of queries that were asked for before the layers ran."""
-        return self.stack.rows_of(places, moved=False)
-
-    def row_sums(self, rows: ChosenRows) -> tuple[Tensor, ...]:
-        """(head, ...) what rows make of themselves that were asked for before the layers ran."""
-        return self.stack.sums_of(rows) or super().row_sums(rows)
-
-    @property
-    def moved(self) -> MovedBatch:
-        """The same by what the heads move, made anew."""
-        lengths = (
-            torch.empty(0) if self.stack.rows_are_moved else self.left.fetched
-        )  # else nobody asks for them
-        assert lengths is not None
-        batch = WholeMoved(self, lengths)
-        batch._reduced[one_pass] = self.left.sums(1)
-        return batch
-
-
-class WholeMoved(MovedBatch):
-    """All layers of a stack by what their heads move."""
-
-    looked: WholeBatch
-
-    def rows(self, places: Tensor, texts: Tensor | None = None) -> Tensor:
-        """(text, head, row, key) the moved shares of queries that were asked for before the layers ran."""
-        stack = self.looked.stack
-        rows = stack.rows_of(places, moved=True)
-        if stack.rows_are_moved:
-            return rows
-        return moved_shares(rows, self.lengths if texts is None else self.lengths[texts])
-
-    def row_sums(self, rows: ChosenRows) -> tuple[Tensor, ...]:
-        """(head, ...) what rows make of themselves that were asked for before the layers ran."""
-        return self.looked.stack.sums_of(rows) or super().row_sums(rows)
 
 
 class FusedStack(ABC):
@@ -213,14 +187,16 @@ class FusedStack(ABC):
 
     rows_are_moved: ClassVar[bool] = False
     """Whether rows that are asked for by what heads move are kept as that; else they are weights all the same."""
+    scores_together: int | None = None
+    """How many scores are worked on at once, on a CPU; None for as many as stay in cache."""
+    is_doubted: bool = False
+    """Whether one of its reductions differs from the model's own: single layers are then reduced by torch alone."""
     sums_up: bool = True
     """Whether maps are summed up as measures ask for it; else only so that a nan shows."""
     derives: ClassVar[tuple[Derive, ...]] = ()
     """What it derives of tokens, as `Measure.derives`."""
-    chosen: dict[Key, Tensor]  # (text, head, row, key) rows that were asked for
-    summed: dict[
-        Key, list[tuple[Tensor, ...]]
-    ]  # (head, ...) what others make of themselves, by some layers each
+    chosen: dict[RowsKey, Tensor]  # (text, head, row, key) rows that were asked for
+    summed: dict[RowsKey, list[tuple[Tensor, ...]]]  # (head, ...) the sums of others, by some layers each
 
     def __init__(
         self, grid: HeadGrid, sides: tuple[TokenBatch, TokenBatch], wanted: Sequence[ChosenRows] = ()
@@ -231,15 +207,34 @@ class FusedStack(ABC):
         self.wanted = {rows.key: rows for rows in wanted}
         self.chosen, self.summed = {}, {}
 
-    def rows_of(self, places: Tensor, *, moved: bool) -> Tensor:
-        """(text, head, row, key) rows of all layers that were asked for."""
-        key = (id(places), moved)
-        if key not in self.chosen:
-            raise CaptureError(
-                "a measure asked for rows of all layers at once that it had not asked for beforehand; let its `wanted` "
-                "name them, or leave `from_sums` at False"
-            )
-        return self.chosen[key]
+    def reduced(self, weighting: Weighting) -> dict[Reduction, Tensor]:
+        """(text, layer, head, ...) of all layers, by reduction; all that the kernels have computed."""
+        left = self.left(ALL_LAYERS)
+        sums = left.sums(0 if weighting == "attention" else 1)
+        found: dict[Reduction, Tensor | None] = {
+            class_mass: sums.mass,
+            mean_entropy: sums.entropies,
+            near_diagonals: sums.by_offset,
+            window_sums: sums.by_distance,
+            pattern_sums: sums.by_pattern,
+            given_sums: left.given_sums() if weighting == "attention" else None,
+        }
+        return {
+            reduction: values.view(len(values), *self.grid.shape, *values.shape[2:])
+            for reduction, values in found.items()
+            if values is not None
+        }
+
+    def rows_of(self, rows: ChosenRows) -> Tensor | tuple[Tensor, ...]:
+        """(text, layer and head, row, key) chosen rows of all layers, or the sums (layer and head, ...) of them."""
+        if (parts := self.summed.get(rows.key)) is not None:
+            return tuple(map(torch.cat, zip(*parts, strict=True)))
+        values = self.chosen[rows.key]
+        if rows.moved and not self.rows_are_moved:
+            lengths = self.left(ALL_LAYERS).fetched
+            assert lengths is not None
+            values = moved_shares(values, lengths if rows.texts is None else lengths[rows.texts])
+        return values if rows.summed is None else rows.summed(values)
 
     def sum_up(self, rows: ChosenRows, weights: Tensor, lengths: Tensor | None = None) -> None:
         """Take in what rows make of the `weights` (text, head, row, key) of the next layer, or of several.
@@ -251,11 +246,6 @@ class FusedStack(ABC):
         if lengths is not None:
             weights = moved_shares(weights, lengths if rows.texts is None else lengths[rows.texts])
         self.summed.setdefault(rows.key, []).append(rows.summed(weights))
-
-    def sums_of(self, rows: ChosenRows) -> tuple[Tensor, ...] | None:
-        """(head, ...) what rows of all layers have made of themselves; None where they were not summed up."""
-        parts = self.summed.get(rows.key)
-        return None if parts is None else tuple(map(torch.cat, zip(*parts, strict=True)))
 
     @abstractmethod
     def attend(self, layer: int, inputs: AttentionInputs, asked: Asked = NOTHING) -> FusedCall:
@@ -269,11 +259,7 @@ class FusedStack(ABC):
         """One layer by itself, for who looks at maps."""
         return FusedBatch(layer, self, call, carried)
 
-    def whole(self) -> WholeBatch:
-        """All layers as one batch whose `layer` is ALL_LAYERS."""
-        return WholeBatch(ALL_LAYERS, self)
-
-    def even(self, *, causal: bool) -> AttentionBatch:
+    def even(self, *, causal: bool) -> LayerAttention:
         """The same tokens as one head would have them that looks evenly."""
         return even_attention(*self.sides, causal=causal)
 

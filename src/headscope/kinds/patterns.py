@@ -14,11 +14,12 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
+from headscope.attention import AttentionBatch, LayerAttention
 from headscope.errors import OptionError
 from headscope.kinds.pattern_maps import reduced
 from headscope.kinds.pattern_numbers import NUMBERS, numbers
 from headscope.measures.base import PerTextMeasure, TextMean
-from headscope.types import AttentionBatch, LabelledArray
+from headscope.types import LabelledArray
 
 PATTERNS = ("vertical", "diagonal", "vertical+diagonal", "block", "heterogeneous")
 """Attention to a few keys, to what is near, to both, within one's own part of the text, and none of these."""
@@ -129,21 +130,33 @@ def described(maps: Tensor, lengths: Tensor) -> Tensor:
     return found
 
 
+@cache
+def _trained(device: torch.device) -> PatternClassifier:
+    return PatternClassifier.load(device=device)
+
+
+def likeliest_patterns(layer: LayerAttention) -> Tensor:
+    """(text, head, pattern) 1 for the most probable pattern of a map, 0 for the others."""
+    maps = layer.attention
+    texts, heads = maps.shape[:2]
+    lengths = layer.queries.lengths.repeat_interleave(heads)  # (text * head,)
+    probable = _trained(maps.device).probabilities(maps.flatten(0, 1), lengths)
+    return nn.functional.one_hot(probable.argmax(-1), len(PATTERNS)).reshape(texts, heads, -1)
+
+
 @dataclass
 class PatternShares(PerTextMeasure):
     """In what share of the texts a head's map shows each pattern; the same for all heads of a layer and for all."""
 
     name: ClassVar[str] = "pattern_share"
     summary: ClassVar[str] = "share of texts in which the head's map shows the pattern, by a classifier"
-    from_maps: ClassVar[bool] = True
+    reads: ClassVar = (likeliest_patterns,)
     within_text: ClassVar[bool] = True  # where queries and keys are the same tokens there is a diagonal
     dims: ClassVar[tuple[str, ...]] = ("pattern",)
     coords: ClassVar = {"pattern": PATTERNS}
 
     by_layer: TextMean = field(init=False)  # (layer, pattern) of a text's maps
     whole: TextMean = field(init=False)  # (pattern,)
-    _seen: Tensor | None = field(init=False, default=None)
-    """(text, pattern) over the layers of a batch so far."""
 
     def __post_init__(self) -> None:
         """Nothing seen of layers and the whole either."""
@@ -151,22 +164,15 @@ class PatternShares(PerTextMeasure):
         self.whole = TextMean.zeros(len(PATTERNS))
 
     def per_text(self, batch: AttentionBatch) -> tuple[Tensor, None]:
-        """(text, head, pattern) 1 for the most probable pattern, 0 for the others."""
-        maps = batch.attention
-        texts, heads = maps.shape[:2]
-        lengths = batch.queries.lengths.repeat_interleave(heads)  # (text * head,)
-        probable = _trained(maps.device).probabilities(maps.flatten(0, 1), lengths)
-        return nn.functional.one_hot(probable.argmax(-1), len(PATTERNS)).reshape(texts, heads, -1), None
+        """(text, layer, head, pattern) 1 for the most probable pattern, 0 for the others."""
+        return batch.reduce(likeliest_patterns), None
 
     def count(self, values: Tensor, applies: Tensor | None, batch: AttentionBatch) -> None:
-        """Add one layer of a batch: by head, by layer, and with the last layer the whole."""
+        """Add a batch: by head, by layer, and as a whole."""
         super().count(values, applies, batch)
-        shares = values.double().mean(1)  # (text, pattern)
-        self.by_layer.add(shares, layer=batch.layer)
-        self._seen = shares if self._seen is None else self._seen + shares
-        if batch.layer == self.grid.layers - 1:
-            self.whole.add(self._seen / self.grid.layers)
-            self._seen = None
+        shares = values.double().mean(2)  # (text, layer, pattern)
+        self.by_layer.add(shares)
+        self.whole.add(shares.sum(1) / self.grid.layers)
 
     def result(self) -> dict[str, LabelledArray]:
         """The shares of heads, their errors and even baseline; of layers and of the whole, with their errors."""
@@ -177,8 +183,3 @@ class PatternShares(PerTextMeasure):
             about = f"share of attention maps that show the pattern, by a classifier; of {of}"
             arrays |= means.labelled(f"{self.name}_{name}", coords, about)
         return arrays
-
-
-@cache
-def _trained(device: torch.device) -> PatternClassifier:
-    return PatternClassifier.load(device=device)

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from headscope.types import CLS, SEP, AttentionBatch
+from headscope.types import CLS, SEP, LayerAttention
 
 Reading = tuple[Tensor, Tensor]
 """(text, head) attention as the kind has it, and the same of its control."""
@@ -40,7 +40,7 @@ def after_copy(weights: Tensor, half: int, start: int) -> Tensor:
     return offset_attention(weights, half - 1, first=start + 1, last=start + half)
 
 
-def natural(batch: AttentionBatch, chosen: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def natural(batch: LayerAttention, chosen: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """(text, head) attention to chosen keys, that of a control, and (text, 1) whether the text has such keys.
 
     `chosen` is (text, query, key). The mean is over queries that have such a key. The control is what the same head
@@ -65,7 +65,7 @@ def natural(batch: AttentionBatch, chosen: Tensor) -> tuple[Tensor, Tensor, Tens
     return value, (usual * matched).sum(-1) / asking.clamp_min(1), asking > 0
 
 
-def copies(batch: AttentionBatch) -> Tensor:
+def copies(batch: LayerAttention) -> Tensor:
     """(text, query, key) True where the key is an earlier token equal to the query; special tokens have none."""
     ids, role = batch.queries.ids, batch.queries.role
     ordinary = batch.queries.is_token & (role != CLS) & (role != SEP)
@@ -73,25 +73,25 @@ def copies(batch: AttentionBatch) -> Tensor:
     return same.tril(-1)
 
 
-def after_copies(batch: AttentionBatch) -> Tensor:
+def after_copies(batch: LayerAttention) -> Tensor:
     """(text, query, key) True where the key follows an earlier token equal to the query, and is before the query."""
     found = copies(batch)
     return torch.nn.functional.pad(found, (1, 0))[..., :-1].tril(-1)
 
 
-def before(batch: AttentionBatch) -> Tensor:
+def before(batch: LayerAttention) -> Tensor:
     """(text, query, key) True for the token before the query."""
     return _pairs(batch).triu(-1).tril(-1)
 
 
-def first(batch: AttentionBatch) -> Tensor:
+def first(batch: LayerAttention) -> Tensor:
     """(text, query, key) True for the first token, seen from later ones."""
     pairs = _pairs(batch).tril(-1)
     pairs[:, :, 1:] = False
     return pairs
 
 
-def beside_even(batch: AttentionBatch, chosen: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def beside_even(batch: LayerAttention, chosen: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """The same as `natural`, with even attention as the control, for keys that are told by their place alone."""
     asking = chosen.any(-1).sum(-1)[:, None]  # (text, 1)
     value = (batch.attention.float() * chosen[:, None]).sum((2, 3)) / asking.clamp_min(1)
@@ -100,6 +100,6 @@ def beside_even(batch: AttentionBatch, chosen: Tensor) -> tuple[Tensor, Tensor, 
     return value, even.expand_as(value), asking > 0
 
 
-def _pairs(batch: AttentionBatch) -> Tensor:
+def _pairs(batch: LayerAttention) -> Tensor:
     """(text, query, key) True where both are tokens."""
     return batch.queries.is_token[:, :, None] & batch.keys.is_token[:, None, :]

@@ -13,13 +13,13 @@ from headscope.known_heads.written import SIGNS
 from headscope.passes.controlled import ControlledMean, ControlledMeans
 from headscope.probes.result import COUNT, OVER, ProbeResult, Row
 from headscope.stats.intervals import mean_interval
-from headscope.types import Array, AttentionBatch, HeadGrid, HeadId, LabelledArray
+from headscope.types import Array, HeadGrid, HeadId, LabelledArray, LayerAttention
 
 IN_TEXT_ENDING = "_in_text"
 MADE = ("previous", "duplicate", "induction", "sink")
 """What made text shows."""
 
-IN_TEXT: Mapping[str, Callable[[AttentionBatch], tuple[Tensor, Tensor, Tensor]]] = {
+IN_TEXT: Mapping[str, Callable[[LayerAttention], tuple[Tensor, Tensor, Tensor]]] = {
     "previous_in_text": lambda batch: reading.beside_even(batch, reading.before(batch)),
     "duplicate_in_text": lambda batch: reading.natural(batch, reading.copies(batch)),
     "induction_in_text": lambda batch: reading.natural(batch, reading.after_copies(batch)),

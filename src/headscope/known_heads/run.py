@@ -33,7 +33,7 @@ from headscope.text.items import TextPair
 from headscope.trace import Capture, check_reachable, surveyed
 from headscope.trace.architecture import Place
 from headscope.trace.watch import Watch
-from headscope.types import Array, AttentionBatch, StackName
+from headscope.types import Array, LayerAttention, StackName
 from headscope.writing.effects import Tokens
 from headscope.writing.readout import StraightPaths
 
@@ -180,7 +180,7 @@ class _Run:
         """Natural text. (token,) its tokens one after the other, where a needle is to be hidden in them."""
         ids: list[int] = []
 
-        def see(part: ControlledMeans, stack: StackName, batch: AttentionBatch) -> None:
+        def see(part: ControlledMeans, stack: StackName, batch: LayerAttention) -> None:
             for kind, read in IN_TEXT.items():
                 part.add(kind, batch.layer, *read(batch))
 

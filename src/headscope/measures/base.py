@@ -1,4 +1,8 @@
-"""What a measure is: sums over texts that can be merged, and a result that comes with its uncertainty."""
+"""What a measure is: sums over texts of what reductions give, which can be merged, and a result with its uncertainty.
+
+A measure names in `reads` the reductions that it wants of every layer. Who computes them (the model's own attention
+function and torch, numba, Triton) is not its business: `update` gets them for a whole stack, (text, layer, head, ...).
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -11,9 +15,9 @@ import torch
 from torch import Tensor
 
 from headscope.accumulator import Sums, is_nothing, merge_fields, nothing, settled
-from headscope.attention import ALL_LAYERS, ChosenRows, Derive, lengths_of
+from headscope.attention import AttentionBatch, ChosenRows, Derive, Reduction, lengths_of
 from headscope.registry import Registry
-from headscope.types import AttentionBatch, Coords, HeadGrid, LabelledArray, TokenBatch
+from headscope.types import Coords, HeadGrid, LabelledArray, TokenBatch
 
 MEASURES: Registry[type["Measure"]] = Registry("measure")
 
@@ -50,8 +54,8 @@ class TextMean(Sums):
 
     def add(self, values: Tensor, *, applies: Tensor | None = None, layer: int | None = None) -> None:
         """Count `values` (text, ...), where `applies` (broadcastable to it) is true; in one layer or overall."""
-        values, whole = values.detach(), layer is None or layer == ALL_LAYERS
-        if whole and values.is_cuda and find_spec("triton") is not None:
+        values = values.detach()
+        if layer is None and values.is_cuda and find_spec("triton") is not None:
             from headscope.kernels.triton.means_kernel import text_sums  # noqa: PLC0415  (needs triton)
 
             before = None if is_nothing(self.sums) else self.sums.to(values.device)
@@ -60,7 +64,7 @@ class TextMean(Sums):
         # Where the values are, so that an accelerator need not stop for each layer; others lack float64.
         self.sums = settled(self.sums, values.device if values.is_cuda else torch.device("cpu"))
         values = values.to(self.sums)
-        sums = self.sums if whole else self.sums[:, layer]
+        sums = self.sums if layer is None else self.sums[:, layer]
         if applies is None:
             sums[2] += len(values)
         else:
@@ -95,12 +99,15 @@ class TextMean(Sums):
 class Measure(ABC):
     """A statistic of every head of one stack, built up text by text.
 
-    An accumulator: `empty` starts it, `update` takes one layer of one batch, `merge` adds another measure of the same
-    kind and grid, `result` names the arrays that go into the atlas. Merging is exact and in any order.
+    An accumulator: `empty` starts it, `update` takes one batch, `merge` adds another measure of the same kind and grid,
+    `result` names the arrays that go into the atlas. Merging is exact and in any order.
     """
 
     name: ClassVar[str]
     summary: ClassVar[str]
+
+    reads: ClassVar[tuple[Reduction, ...]] = ()
+    """The reductions that `update` asks the batch for."""
 
     within_text: ClassVar[bool] = False
     """Whether it means nothing between two different texts, and so does not fit cross attention."""
@@ -108,16 +115,7 @@ class Measure(ABC):
     weighable: ClassVar[bool] = True
     """Whether it is about attention, which can be weighed by what it moves."""
 
-    from_sums: ClassVar[bool] = False
-    """Whether it asks a batch for reductions and `wanted` rows alone, so that all layers may be counted at once."""
-
-    from_maps: ClassVar[bool] = False
-    """Whether it asks a batch for whole maps alone, so that they need not be summed up."""
-
     grid: HeadGrid
-
-    needs_carried: ClassVar[bool] = False
-    """Whether it asks what heads fetch and give, so that the model's output projections must be found."""
 
     @classmethod
     def fits(cls, grid: HeadGrid) -> bool:
@@ -126,8 +124,8 @@ class Measure(ABC):
 
     @classmethod
     @abstractmethod
-    def empty(cls, grid: HeadGrid, *, faithful: bool = False) -> Self:
-        """Nothing seen yet; `faithful` asks for the published form, quirks included."""
+    def empty(cls, grid: HeadGrid) -> Self:
+        """Nothing seen yet."""
 
     def after(self, counted: Self) -> None:  # noqa: B027  (most measures keep nothing that another would drop)
         """Know what was `counted` that this one, still empty, will be merged with; see `accumulator.Following`."""
@@ -140,7 +138,7 @@ class Measure(ABC):
         return (lengths_of,)
 
     def wanted(self, queries: TokenBatch, keys: TokenBatch, *, moved: bool) -> Sequence[ChosenRows]:
-        """The rows that `update` will ask a batch of these tokens for, where all layers are counted at once.
+        """The rows of attention that `update` will ask a batch of these tokens for; called once for each batch.
 
         `moved` says whether it will be shown what heads move.
         """
@@ -152,13 +150,7 @@ class Measure(ABC):
 
     @abstractmethod
     def update(self, batch: AttentionBatch) -> None:
-        """Count one layer of one batch of texts, or all layers at once."""
-
-    def each_layer(self, values: Tensor, batch: AttentionBatch) -> Tensor:
-        """Values (text, head, ...) as they are; of all layers at once, (text, layer, head, ...)."""
-        if batch.layer != ALL_LAYERS:
-            return values
-        return values.view(len(values), self.grid.layers, self.grid.heads, *values.shape[2:])
+        """Count one batch of texts."""
 
     def merge(self, other: Self) -> None:
         """Count all that `other` has counted: of a dataclass field by field, as `Sums` does."""
@@ -171,40 +163,36 @@ class Measure(ABC):
 
 @dataclass
 class PerTextMeasure(Measure):
-    """A measure whose every cell is a mean over texts of a number that one layer's call decides."""
+    """A measure whose every cell is a mean over texts of a number that one layer's attention decides."""
 
     grid: HeadGrid
     means: TextMean
     uniform: TextMean  # (*dims) the same for a head that spreads its attention evenly
-    faithful: bool
 
     dims: ClassVar[tuple[str, ...]]
     coords: ClassVar[Coords]
     units: ClassVar[str] = "1"
 
     @classmethod
-    def empty(cls, grid: HeadGrid, *, faithful: bool = False) -> Self:
+    def empty(cls, grid: HeadGrid) -> Self:
         """Nothing seen yet."""
         extra = [len(cls.coords[dim]) for dim in cls.dims]
-        return cls(grid, TextMean.zeros(*grid.shape, *extra), TextMean.zeros(*extra), faithful)
+        return cls(grid, TextMean.zeros(*grid.shape, *extra), TextMean.zeros(*extra))
 
     @abstractmethod
     def per_text(self, batch: AttentionBatch) -> tuple[Tensor, Tensor | None]:
-        """(text, head, *dims) each text's numbers, and (text, 1, *dims) which of them apply; None means all."""
+        """(text, layer, head, *dims) each text's numbers, and (text, 1, 1, *dims) which apply; None means all."""
 
     def update(self, batch: AttentionBatch) -> None:
-        """Count one layer of one batch of texts."""
+        """Count one batch of texts."""
         values, applies = self.per_text(batch)
         self.count(values, applies, batch)
 
     def count(self, values: Tensor, applies: Tensor | None, batch: AttentionBatch) -> None:
-        """Add what `per_text` gave for one layer of a batch; with the first, also what even attention would give."""
-        if applies is not None and batch.layer == ALL_LAYERS:
-            applies = applies[:, None]  # the same in all layers
-        self.means.add(self.each_layer(values, batch), applies=applies, layer=batch.layer)
-        if batch.layer <= 0:
-            values, applies = self.per_text(batch.even(causal=self.grid.causal))
-            self.uniform.add(values[:, 0], applies=None if applies is None else applies[:, 0])
+        """Add what `per_text` gave for a batch, and what uniform attention would give."""
+        self.means.add(values, applies=applies)
+        values, applies = self.per_text(batch.uniform)
+        self.uniform.add(values[:, 0, 0], applies=None if applies is None else applies[:, 0, 0])
 
     def result(self) -> dict[str, LabelledArray]:
         """The mean (layer, head, *dims), its standard error, and what even attention would give (*dims)."""

@@ -7,11 +7,11 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from headscope.attention import Derive
+from headscope.attention import AttentionBatch, Derive
 from headscope.measures.base import MEASURES, PerTextMeasure
 from headscope.measures.folds import FOLDS, FoldSums, fold_of
 from headscope.reductions import WINDOWS, QueryGroup, class_mass, picked, window_sums
-from headscope.types import CLS, COMMA, PERIOD, SEP, AttentionBatch, Coords, LabelledArray
+from headscope.types import CLS, COMMA, PERIOD, SEP, Coords, LabelledArray
 
 SPECIAL_FEATURES = (("cls", CLS), ("sep", SEP), ("comma", COMMA), ("period", PERIOD))
 
@@ -35,7 +35,7 @@ class DistanceFeatures(PerTextMeasure):
 
     name: ClassVar[str] = "distance_features"
     summary: ClassVar[str] = "mean attention to special tokens, to the token itself, and by distance"
-    from_sums: ClassVar[bool] = True
+    reads: ClassVar = (class_mass, window_sums)
     within_text: ClassVar[bool] = True  # distances mean nothing between two
     dims = ("feature",)
     coords: ClassVar = {
@@ -51,9 +51,9 @@ class DistanceFeatures(PerTextMeasure):
         return *super().derives(moved=moved), fold_of
 
     def count(self, values: Tensor, applies: Tensor | None, batch: AttentionBatch) -> None:
-        """Add one layer of a batch, as a whole and by part."""
+        """Add a batch, as a whole and by part."""
         super().count(values, applies, batch)
-        self.folds.add(self.each_layer(values, batch), batch.queries, layer=batch.layer)
+        self.folds.add(values, batch.queries)
 
     def result(self) -> dict[str, LabelledArray]:
         """The features, their standard error and even baseline, and the features of each part of the texts."""
@@ -68,8 +68,8 @@ class DistanceFeatures(PerTextMeasure):
         }
 
     def per_text(self, batch: AttentionBatch) -> tuple[Tensor, Tensor | None]:
-        """(text, head, feature)."""
-        mass = batch.reduce(class_mass)[:, :, QueryGroup.ALL]  # (text, head, class)
+        """(text, layer, head, feature)."""
+        mass = batch.reduce(class_mass)[..., QueryGroup.ALL, :]  # (text, layer, head, class)
         special = picked(mass, -1, tuple(role for _, role in SPECIAL_FEATURES))
-        by_distance = batch.reduce(window_sums) / batch.queries.lengths[:, None, None]
+        by_distance = batch.reduce(window_sums) / batch.queries.lengths[:, None, None, None]
         return torch.cat([special, by_distance], -1), None

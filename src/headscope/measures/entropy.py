@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from headscope.attention import Derive
+from headscope.attention import AttentionBatch, Derive
 from headscope.measures.base import MEASURES, PerTextMeasure
 from headscope.reductions import (
     QueryGroup,
@@ -16,7 +16,7 @@ from headscope.reductions import (
     mean_over_groups,
     picked,
 )
-from headscope.types import AttentionBatch, LabelledArray
+from headscope.types import LabelledArray, LayerAttention
 
 SMOOTHING = 0.0001
 
@@ -30,21 +30,20 @@ class Entropy(PerTextMeasure):
     A query that looks at one token has entropy 0; one that looks evenly at n tokens has log n. From all
     queries, and from [CLS] alone. Beside it stands `entropy_uniform`, the entropy of a head that spreads its
     attention evenly over all it can see: log n, or in a causal stack the mean over queries of log(i + 1).
-
-    Faithful: the released code smooths every distribution first, 0.9999 a + 0.0001 / n.
     """
 
     name: ClassVar[str] = "entropy"
     summary: ClassVar[str] = "mean entropy of a query's attention"
-    from_sums: ClassVar[bool] = True
+    reads: ClassVar = (mean_entropy,)
     units: ClassVar[str] = "nats"
     dims = ("query_role",)
     coords: ClassVar = {"query_role": ("all", "cls")}
 
     def per_text(self, batch: AttentionBatch) -> tuple[Tensor, Tensor | None]:
-        """(text, head, query_role)."""
-        means = batch.reduce(_smoothed_entropy if self.faithful else mean_entropy)  # (text, head, group)
-        return picked(means, 2, _ASKED), batch.queries.derive(has_groups(*_ASKED))[:, None]
+        """(text, layer, head, query_role)."""
+        (mean_by_group,) = self.reads
+        means = batch.reduce(mean_by_group)  # (text, layer, head, group)
+        return picked(means, 3, _ASKED), batch.queries.derive(has_groups(*_ASKED))[:, None, None]
 
     def derives(self, *, moved: bool) -> Sequence[Derive]:
         """Which texts have a [CLS]."""
@@ -59,8 +58,14 @@ class Entropy(PerTextMeasure):
         return arrays
 
 
-def _smoothed_entropy(batch: AttentionBatch) -> Tensor:
-    """(text, head, group) mean entropy after the released code's smoothing."""
+def smoothed_entropy(batch: LayerAttention) -> Tensor:
+    """(text, head, group) mean entropy after smoothing."""
     lengths = batch.keys.lengths[:, None, None, None]
     smoothed = (1 - SMOOTHING) * batch.attention + SMOOTHING / lengths
     return mean_over_groups(entropy_of(smoothed * batch.keys.is_token[:, None, None, :]), batch.queries)
+
+
+class PublishedEntropy(Entropy):
+    """Entropy as the code of Clark et al. computes it: after smoothing every distribution, 0.9999 a + 0.0001 / n."""
+
+    reads: ClassVar = (smoothed_entropy,)

@@ -9,12 +9,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from headscope.accumulator import nothing, settled
-from headscope.attention import ALL_LAYERS, ChosenRows, Derive
+from headscope.accumulator import nothing
+from headscope.attention import AttentionBatch, ChosenRows, Derive
 from headscope.kernels.cpu import loops as cpu
 from headscope.measures.base import MEASURES, Measure
 from headscope.measures.folds import mixed_ids
-from headscope.types import AttentionBatch, HeadGrid, LabelledArray, TokenBatch
+from headscope.types import HeadGrid, LabelledArray, TokenBatch
 
 SIDE = 32
 LONG = 64
@@ -35,7 +35,6 @@ class ExampleMap(Measure):
 
     name: ClassVar[str] = "example_map"
     summary: ClassVar[str] = "attention on one text, the largest weight of each cell"
-    from_sums: ClassVar[bool] = True
 
     grid: HeadGrid
     maps: Tensor  # (layer, head, row, column)
@@ -44,7 +43,7 @@ class ExampleMap(Measure):
     _chosen: ChosenRows | None = field(default=None, repr=False)  # the rows that were asked for
 
     @classmethod
-    def empty(cls, grid: HeadGrid, *, faithful: bool = False) -> Self:
+    def empty(cls, grid: HeadGrid) -> Self:
         """Nothing seen yet."""
         return cls(grid, nothing(grid.layers, grid.heads, SIDE, SIDE, value=torch.nan, dtype=torch.float32))
 
@@ -69,20 +68,12 @@ class ExampleMap(Measure):
 
     def update(self, batch: AttentionBatch) -> None:
         """Keep the maps of the batch's foremost text, unless there is a better one already."""
-        rank, text, rows = batch.queries.derive(_foremost)
-        columns = batch.keys.derive(_lengths)[text]
-        if batch.layer == ALL_LAYERS:
-            if self._chosen is None:
-                return
-            (pooled,), self._chosen = batch.row_sums(self._chosen), None
-        elif rank < self.rank:
+        if self._chosen is None:
             return
-        else:
-            (pooled,) = _cells_of(batch.map_of(text)[None], rows=rows, columns=columns)
-        self.rank, self.lengths = rank, (rows, columns)
-        self.maps = settled(self.maps, pooled.device)  # an accelerator need not stop for each layer
-        at = ... if batch.layer == ALL_LAYERS else batch.layer
-        self.maps[at] = self.each_layer(pooled[None], batch)[0]
+        (pooled,), self._chosen = batch.row_sums(self._chosen), None  # (layer and head, row, column)
+        self.rank, text, rows = batch.queries.derive(_foremost)
+        self.lengths = rows, batch.keys.derive(_lengths)[text]
+        self.maps = pooled.view(*self.grid.shape, SIDE, SIDE)
 
     def merge(self, other: Self) -> None:
         """Keep the better text of both."""

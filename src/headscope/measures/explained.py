@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from headscope.accumulator import counted, nothing, settled
-from headscope.attention import ALL_LAYERS, ChosenRows, Derive
+from headscope.attention import AttentionBatch, ChosenRows, Derive
 from headscope.measures.base import MEASURES, Measure
 from headscope.measures.mixture import mixture_weights
 from headscope.measures.template_sums import (
@@ -24,7 +24,7 @@ from headscope.measures.template_sums import (
 from headscope.measures.templates import SYNTAX, TEMPLATES
 from headscope.reductions import entropy_of
 from headscope.stats.documents import jackknife
-from headscope.types import AttentionBatch, HeadGrid, LabelledArray, TokenBatch
+from headscope.types import HeadGrid, LabelledArray, TokenBatch
 
 SCORED_TEXTS = 128
 """Of how many held-out texts queries are kept to score the weights on; of large models fewer texts."""
@@ -48,7 +48,6 @@ class _Sample:
     most: int
     texts: dict[int, _HeldOut] = field(default_factory=dict)
     _new: NewTexts | None = field(default=None, repr=False)  # the batch's texts that are let in
-    _layers: list[Tensor] = field(default_factory=list, repr=False)  # what was kept of them so far
     _last: int | None = field(default=None, repr=False)  # numbers beyond this would be dropped again
     _known: set[int] = field(default_factory=set, repr=False)  # those of texts that are there already
 
@@ -98,18 +97,14 @@ class _Sample:
         self.cut()
 
     def keep(self, batch: AttentionBatch, grid: HeadGrid) -> None:
-        """Keep one layer of the texts that were let in; with the last, or all at once, all layers go to their texts."""
+        """Keep the attention of the texts that were let in."""
         if self._new is None:
             return
-        rows = self._new.rows
-        self._layers.append(batch.rows(rows.places, rows.texts))  # (text, head, row, key)
-        if 0 <= batch.layer < grid.layers - 1:
-            return
-        every = torch.cat(self._layers, 1)  # (text, layer and head, row, key)
+        every = batch.rows(self._new.rows)  # (text, layer and head, row, key)
         layers = every.view(len(every), grid.layers, grid.heads, *every.shape[2:])
         for number, size, attention in zip(self._new.numbers, self._new.lengths, layers, strict=True):
             self.texts[number].attention = attention[:, :, :size, :size].clone()
-        self._layers, self._new = [], None
+        self._new = None
 
     def cut(self) -> None:
         """Keep as many as may be kept."""
@@ -129,7 +124,6 @@ class Explained(Measure):
 
     name: ClassVar[str] = "explained"
     summary: ClassVar[str] = "share of a head's attention that a mixture of named templates explains"
-    from_sums: ClassVar[bool] = True
     within_text: ClassVar[bool] = True  # templates are about one text's own tokens
     weighable: ClassVar[bool] = False  # names are of where heads look
 
@@ -143,7 +137,7 @@ class Explained(Measure):
     sample: _Sample
 
     @classmethod
-    def empty(cls, grid: HeadGrid, *, faithful: bool = False) -> Self:
+    def empty(cls, grid: HeadGrid) -> Self:
         """Nothing seen yet."""
         heads, size = (grid.layers, grid.heads), len(cls.templates)
         return cls(
@@ -173,27 +167,19 @@ class Explained(Measure):
         return [*([fitted.chosen] if fitted.numbers else []), *([new] if new else [])]
 
     def update(self, batch: AttentionBatch) -> None:
-        """Count one layer of one batch of texts, or all layers at once."""
-        fitted, scored = self._halves(batch.queries)
+        """Count one batch of texts."""
+        fitted, _ = self._halves(batch.queries)
         if fitted.numbers:
             self._fit(fitted, batch)
-        if batch.layer == 0:
-            self.sample.begin(scored)
-        if batch.layer <= 0:
-            self.sample.let_in()
+        self.sample.let_in()
         self.sample.keep(batch, self.grid)
 
     def _fit(self, rows: SampledRows, batch: AttentionBatch) -> None:
-        by_head = dict(zip(("with_attention", "binned"), batch.row_sums(rows.chosen), strict=True))
-        for name, found in by_head.items():
-            if batch.layer == ALL_LAYERS:
-                self._count(name, self.each_layer(found[None], batch)[0])
-            else:
-                setattr(self, name, settled(getattr(self, name), found.device))
-                getattr(self, name)[batch.layer] += found
-        if batch.layer <= 0:
-            self._count("products", rows.sums.products)
-            self._count("bin_sizes", rows.sums.sizes)
+        with_attention, binned = batch.row_sums(rows.chosen)  # (layer and head, ...)
+        self._count("with_attention", with_attention.view(*self.grid.shape, -1))
+        self._count("binned", binned.view(*self.grid.shape, -1))
+        self._count("products", rows.sums.products)
+        self._count("bin_sizes", rows.sums.sizes)
 
     def _count(self, name: str, found: Tensor) -> None:
         """Add to sums where they were found, so that an accelerator need not stop."""

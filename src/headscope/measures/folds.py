@@ -8,7 +8,6 @@ import torch
 from torch import Tensor
 
 from headscope.accumulator import Sums, nothing, settled
-from headscope.attention import ALL_LAYERS
 from headscope.types import TokenBatch
 
 FOLDS = 20
@@ -46,16 +45,14 @@ class FoldSums(Sums):
         """Nothing seen yet."""
         return cls(nothing(FOLDS, *shape), nothing(FOLDS))
 
-    def add(self, values: Tensor, tokens: TokenBatch, *, layer: int) -> None:
-        """Count one layer's `values` (text, ...), or those of all, (text, layer, ...)."""
+    def add(self, values: Tensor, tokens: TokenBatch) -> None:
+        """Count `values` (text, layer, ...)."""
         fold = tokens.derive(fold_of)
         place = values.device if values.is_cuda else torch.device("cpu")  # others lack float64
         self.total, self.texts = settled(self.total, place), settled(self.texts, place)
         fold = fold.to(place)
-        total = self.total if layer == ALL_LAYERS else self.total[:, layer]
-        total.index_add_(0, fold, values.detach().to(self.total))
-        if layer <= 0:
-            self.texts.index_add_(0, fold, torch.ones_like(fold, dtype=torch.float64))
+        self.total.index_add_(0, fold, values.detach().to(self.total))
+        self.texts.index_add_(0, fold, torch.ones_like(fold, dtype=torch.float64))
 
     def mean(self) -> np.ndarray[Any, Any]:
         """(fold, layer, ...) the mean over the texts of each part; nan for a part without texts."""

@@ -1,7 +1,7 @@
 """Head distance: how differently two heads look at the same texts."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache, partial
 from importlib.util import find_spec
 from math import log
@@ -11,13 +11,12 @@ import torch
 from torch import Tensor
 
 from headscope.accumulator import is_nothing
-from headscope.attention import ALL_LAYERS, ChosenRows, Derive, lengths_of
-from headscope.errors import CaptureError
+from headscope.attention import AttentionBatch, ChosenRows, Derive, lengths_of
 from headscope.kernels.cpu import loops as cpu
 from headscope.measures.base import MEASURES, Measure, TextMean
 from headscope.measures.folds import mixed_ids
 from headscope.reductions import entropy_of
-from headscope.types import AttentionBatch, HeadGrid, LabelledArray, MovedBatch, TokenBatch
+from headscope.types import Coords, HeadGrid, LabelledArray, TokenBatch
 
 SMOOTHING = 0.001
 SAMPLED_QUERIES = 32
@@ -49,29 +48,20 @@ class HeadDistance(Measure):
     In a decoder the first token is left out and what remains of a row adds up to 1: there heads look that have nothing
     to do (Xiao et al. 2024), and two that rest in different places would else be told apart, or not, by how long.
 
-    The one measure that needs all layers at once: it holds the maps of one batch until its last layer.
-
-    Faithful: the released code smooths (0.999 a + 0.001 / n) and sums over all queries of all texts, with the first
-    token.
-
     By what heads move, it is the mean over every 16th query, from a place that differs from text to text: it costs
     several times as much as all other measures together, and would otherwise double the time of a run.
     """
 
     name: ClassVar[str] = "head_distance"
     summary: ClassVar[str] = "mean Jensen-Shannon divergence between two heads' attention"
-    from_sums: ClassVar[bool] = True
 
     grid: HeadGrid
     means: TextMean  # (head_a, head_b)
-    faithful: bool
-    _held: list[Tensor] = field(default_factory=list, repr=False)  # a layer each, (text, head, query, key)
 
     @classmethod
-    def empty(cls, grid: HeadGrid, *, faithful: bool = False) -> Self:
+    def empty(cls, grid: HeadGrid) -> Self:
         """Nothing seen yet."""
-        heads = grid.size
-        return cls(grid, TextMean.zeros(heads, heads), faithful)
+        return cls(grid, TextMean.zeros(grid.size, grid.size))
 
     def derives(self, *, moved: bool) -> Sequence[Derive]:
         """Which queries are compared."""
@@ -79,55 +69,65 @@ class HeadDistance(Measure):
 
     def wanted(self, queries: TokenBatch, keys: TokenBatch, *, moved: bool) -> Sequence[ChosenRows]:
         """The rows that are compared."""
-        return [ChosenRows(queries.derive(self._sampler(moved=moved) or _every)[0], None, moved=moved)]
+        return [self._chosen(queries, moved=moved)]
+
+    def _chosen(self, queries: TokenBatch, *, moved: bool) -> ChosenRows:
+        return ChosenRows(queries.derive(self._sampler(moved=moved) or _every)[0], None, moved=moved)
 
     def held_rows(self, length: int, *, moved: bool) -> int:
         """All, or those that are sampled."""
         return -(-length // MOVED_STEP) if moved else length
 
     def update(self, batch: AttentionBatch) -> None:
-        """Hold one layer's maps; with the last layer, compare all heads and let the maps go."""
-        if batch.layer not in (len(self._held), ALL_LAYERS):
-            raise CaptureError(
-                f"head distances need layers in order; got {batch.layer} after {len(self._held)}"
-            )
-        sampler = self._sampler(moved=isinstance(batch, MovedBatch))
+        """Compare all heads on one batch of texts."""
+        moved = batch.weighting == "value"
+        sampler = self._sampler(moved=moved)
         sample = None if sampler is None else batch.queries.derive(sampler)
-        shows_maps = sampler is None and batch.layer != ALL_LAYERS
-        self._held.append(batch.attention if shows_maps else _rows(batch, sampler or _every))
-        if batch.layer != ALL_LAYERS and len(self._held) < self.grid.layers:
-            return
-        held, self._held = self._held, []
-        on_cpu, (texts, _, queries, keys) = held[0].device.type == "cpu", held[0].shape
-        by_kernel = held[0].is_cuda and find_spec("triton") is not None
+        held = batch.rows(self._chosen(batch.queries, moved=moved))  # (text, head, query, key)
+        if not batch.queries.on_host.derive(sampler or _every)[1].all():
+            with torch.inference_mode():  # in which rows are made
+                held.mul_(batch.queries.derive(sampler or _every)[1][:, None, :, None])
+        on_cpu, (texts, _, queries, keys) = held.device.type == "cpu", held.shape
+        by_kernel = held.is_cuda and find_spec("triton") is not None
         held_rows = batch.queries.lengths if sample is None else sample[1].sum(-1)  # (text,)
         compared = self._compared(sample, held_rows)  # (text,)
         size = queries * keys
-        is_changed = self._leaves_first or self.faithful or not by_kernel
-        of_text = self.grid.size * max(size * is_changed, self.grid.size) * held[0].element_size()
+        is_copied = self.copies_maps or not by_kernel
+        of_text = self.grid.size * max(size * is_copied, self.grid.size) * held.element_size()
         step = max(1, CPU_BLOCK // size if on_cpu else ACCELERATOR_BYTES // of_text)
         for part in (slice(start, start + step) for start in range(0, texts, step)):
-            asked, seen = compared[part], batch.keys.lengths[part]  # (text,) how many queries and keys
-            rows, columns = (int(held_rows[part].max()), int(seen.max())) if on_cpu else (queries, keys)
-            maps = held[0][part, :, :rows, :columns]  # (text, head, query, key)
-            if len(held) > 1:
-                maps = torch.cat([layer[part, :, :rows, :columns] for layer in held], 1)
-            if self._leaves_first:
-                maps = without_first(maps)
-            if self.faithful:
-                real = (
-                    batch.queries.is_token[part, None, :rows, None]
-                    & batch.keys.is_token[part, None, None, :columns]
-                )
-                maps = ((1 - SMOOTHING) * maps + SMOOTHING / seen[:, None, None, None]) * real
+            asked = compared[part]  # (text,) how many queries
+            rows, columns = queries, keys
+            if on_cpu:
+                rows, columns = int(held_rows[part].max()), int(batch.keys.lengths[part].max())
+            maps = self.prepared(held[part, :, :rows, :columns], batch, part)
+            asked = self.divisor(asked)
             if by_kernel:
-                self._add_by_kernel(maps, torch.ones_like(asked) if self.faithful else asked)
+                self._add_by_kernel(maps, asked)
                 continue
             block = CPU_BLOCK if on_cpu else ACCELERATOR_BLOCK
             sums = divergence_sums(maps.transpose(0, 1), block=block, causal=self.grid.causal)
-            values = sums if self.faithful else sums / asked.clamp_min(1)[:, None, None]
+            values = sums / asked.clamp_min(1)[:, None, None]
             # A decoder's text whose only sampled query is the first says nothing.
-            self.means.add(values, applies=(asked > 0)[:, None, None] if self._leaves_first else None)
+            self.means.add(values, applies=(asked > 0)[:, None, None] if self.leaves_first else None)
+
+    @property
+    def leaves_first(self) -> bool:
+        """Whether the first token is left out."""
+        return self.grid.causal
+
+    @property
+    def copies_maps(self) -> bool:
+        """Whether `prepared` makes maps of its own."""
+        return self.leaves_first
+
+    def prepared(self, maps: Tensor, batch: AttentionBatch, texts: slice) -> Tensor:
+        """(text, head, query, key) the maps that are compared, of some `texts` of the batch."""
+        return without_first(maps) if self.leaves_first else maps
+
+    def divisor(self, queries: Tensor) -> Tensor:
+        """(text,) what a text's sum over its compared `queries` (text,) is divided by."""
+        return queries
 
     def _add_by_kernel(self, maps: Tensor, asked: Tensor) -> None:
         """Count maps (text, head, query, key) on a GPU, by the mean over the queries that are `asked` (text,)."""
@@ -139,15 +139,11 @@ class HeadDistance(Measure):
     @property
     def described(self) -> str:
         """What the numbers are."""
-        return f"{self.summary}, without the first token" if self._leaves_first else self.summary
-
-    @property
-    def _leaves_first(self) -> bool:
-        return self.grid.causal and not self.faithful
+        return f"{self.summary}, without the first token" if self.leaves_first else self.summary
 
     def _compared(self, sample: tuple[Tensor, Tensor] | None, rows: Tensor) -> Tensor:
         """(text,) how many of the `rows` (text,) count: not the first query where the first token is left out."""
-        if not self._leaves_first:
+        if not self.leaves_first:
             return rows
         has_first = 1 if sample is None else (sample[1] & (sample[0] == 0)).sum(-1)
         return rows - has_first
@@ -156,21 +152,40 @@ class HeadDistance(Measure):
         """What tells which queries are compared; None for all."""
         return _every_16th if moved else None
 
-    def merge(self, other: Self) -> None:
-        """Count all that `other` has counted."""
-        if self._held or other._held:
-            raise CaptureError("head distances cannot be merged in the middle of a batch")
-        self.means.merge(other.means)
-
     def result(self) -> dict[str, LabelledArray]:
         """`head_distance` (head_a, head_b), heads labelled layer.head, and its standard error."""
-        labels = self.grid.labels
-        coords = {"head_a": labels, "head_b": labels}
-        if not self.faithful:
-            return self.means.labelled(self.name, coords, self.described, "nats")
-        # The published form is a sum, which has no standard error.
+        return self.means.labelled(self.name, self._coords, self.described, "nats")
+
+    @property
+    def _coords(self) -> Coords:
+        return {"head_a": self.grid.labels, "head_b": self.grid.labels}
+
+
+class PublishedHeadDistance(HeadDistance):
+    """Head distance as the code of Clark et al. computes it.
+
+    It smooths every distribution (0.999 a + 0.001 / n), keeps the first token, and sums over all queries of all texts.
+    """
+
+    leaves_first = False
+    copies_maps = True
+
+    def prepared(self, maps: Tensor, batch: AttentionBatch, texts: slice) -> Tensor:
+        """(text, head, query, key) the maps after smoothing; 0 where there is padding."""
+        rows, columns = maps.shape[-2:]
+        is_query = batch.queries.is_token[texts, None, :rows, None]
+        is_key = batch.keys.is_token[texts, None, None, :columns]
+        lengths = batch.keys.lengths[texts, None, None, None]
+        return ((1 - SMOOTHING) * maps + SMOOTHING / lengths) * (is_query & is_key)
+
+    def divisor(self, queries: Tensor) -> Tensor:
+        """(text,) one: it is a sum."""
+        return torch.ones_like(queries)
+
+    def result(self) -> dict[str, LabelledArray]:
+        """`head_distance` (head_a, head_b), which as a sum has no standard error."""
         total = self.means.total.cpu().numpy().copy()
-        return {self.name: LabelledArray.of(total, coords, SUMMED, "nats")}
+        return {self.name: LabelledArray.of(total, self._coords, SUMMED, "nats")}
 
 
 class SampledHeadDistance(HeadDistance):
@@ -212,14 +227,6 @@ def without_first(maps: Tensor) -> Tensor:
 
 Sampler = Callable[[TokenBatch], tuple[Tensor, Tensor]]
 """What tells (text, query) the places of some queries, and which of them are real."""
-
-
-def _rows(batch: AttentionBatch, sampler: Sampler) -> Tensor:
-    """(text, head, query, key) the attention of sampled queries; 0 where they are not real."""
-    places, real = batch.queries.derive(sampler)
-    rows = batch.rows(places)
-    all_real = batch.queries.on_host.derive(sampler)[1].all()
-    return rows if all_real else rows.mul_(real[:, None, :, None])
 
 
 def _every(tokens: TokenBatch) -> tuple[Tensor, Tensor]:

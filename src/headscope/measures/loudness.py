@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
-import torch
-from torch import Tensor
-
+from headscope.attention import AttentionBatch
 from headscope.measures.base import MEASURES, Measure, TextMean
-from headscope.types import AttentionBatch, HeadGrid, LabelledArray
+from headscope.reductions import given_sums
+from headscope.types import HeadGrid, LabelledArray
 
 SUMMARIES = {
     "loudness": "mean length of what a head adds, as a share of the sum over its layer's heads",
@@ -30,8 +29,7 @@ class Loudness(Measure):
     name: ClassVar[str] = "loudness"
     summary: ClassVar[str] = SUMMARIES["loudness"]
     weighable: ClassVar[bool] = False
-    needs_carried: ClassVar[bool] = True
-    from_sums: ClassVar[bool] = True
+    reads: ClassVar = (given_sums,)
 
     grid: HeadGrid
     share: TextMean  # (layer, head)
@@ -39,19 +37,18 @@ class Loudness(Measure):
     constancy: TextMean  # (layer, head)
 
     @classmethod
-    def empty(cls, grid: HeadGrid, *, faithful: bool = False) -> Self:
+    def empty(cls, grid: HeadGrid) -> Self:
         """Nothing seen yet."""
         return cls(grid, *(TextMean.zeros(*grid.shape) for _ in SUMMARIES))
 
     def update(self, batch: AttentionBatch) -> None:
-        """Count one layer of one batch of texts."""
-        # (text, head) or, of all layers at once, (text, layer, head)
-        length, square, against, together = self.each_layer(batch.reduce(given_sums), batch).unbind(-1)
-        count = batch.queries.lengths.view(-1, *[1] * (length.dim() - 1))
+        """Count one batch of texts."""
+        length, square, against, together = batch.reduce(given_sums).unbind(-1)  # (text, layer, head)
+        count = batch.queries.lengths[:, None, None]
         total = length.sum(-1, keepdim=True)
-        self.share.add(length / total, applies=total > 0, layer=batch.layer)
-        self.constancy.add(together / (square * count).sqrt(), applies=square > 0, layer=batch.layer)
-        self.residual.add(against / count, applies=~against.isnan(), layer=batch.layer)
+        self.share.add(length / total, applies=total > 0)
+        self.constancy.add(together / (square * count).sqrt(), applies=square > 0)
+        self.residual.add(against / count, applies=~against.isnan())
 
     def result(self) -> dict[str, LabelledArray]:
         """`loudness`, `loudness_residual` and `constancy`, (layer, head), and their standard errors."""
@@ -61,24 +58,3 @@ class Loudness(Measure):
         ):
             arrays |= means.labelled(name, self.grid.coords, summary)
         return arrays
-
-
-def given_sums(batch: AttentionBatch) -> Tensor:
-    """(text, head, 4) sums over queries of what a head gives them after the projection.
-
-    Of its length |y|, of |y|², of |y| / |x| (nan where the residual stream is not seen), and the length of their sum.
-    """
-    carried = batch.carried
-    assert carried is not None
-    real = batch.queries.is_token[:, None]  # (text, 1, query)
-    given = carried.given.masked_fill(~real, 0)  # (text, head, query)
-    outputs = carried.output  # (text, query, head, dim)
-    if not batch.queries.is_full:
-        outputs = outputs.masked_fill(~real.mT[..., None], 0)
-    count = real.sum(-1)[..., None, None]  # the mean first: sums may leave half precision
-    together = carried.lengths_of(outputs.sum(1)[:, :, None] / count)[..., 0] * count[..., 0, 0]
-    stream = carried.residual
-    against = torch.full_like(together, torch.nan)
-    if stream is not None:
-        against = torch.where(real & (stream > 0)[:, None], given / stream[:, None], 0).sum(-1)
-    return torch.stack([given.sum(-1), given.square().sum(-1), against, together], -1)

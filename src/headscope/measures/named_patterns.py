@@ -6,7 +6,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from headscope.attention import Derive
+from headscope.attention import AttentionBatch, Derive
 from headscope.measures.base import MEASURES, PerTextMeasure
 from headscope.reductions import (
     PAIR_PATTERNS,
@@ -17,7 +17,7 @@ from headscope.reductions import (
     pattern_queries,
     pattern_sums,
 )
-from headscope.types import AttentionBatch, TokenBatch
+from headscope.types import TokenBatch
 
 _NEEDED = (QueryGroup.SEP, QueryGroup.SECOND_TEXT, QueryGroup.SECOND_TEXT, QueryGroup.NOT_FIRST_TOKEN)
 CLASS_PATTERNS = ("delimiters", "own_sentence", "other_sentence", "first_token")
@@ -33,16 +33,16 @@ class NamedPatterns(PerTextMeasure):
 
     name: ClassVar[str] = "named_patterns"
     summary: ClassVar[str] = "mean attention that follows a named pattern"
-    from_sums: ClassVar[bool] = True
+    reads: ClassVar = (pattern_sums, class_mass)
     within_text: ClassVar[bool] = True  # the patterns are about one text's own words
     dims = ("pattern",)
     coords: ClassVar = {"pattern": (*PAIR_PATTERNS, *CLASS_PATTERNS)}
 
     def per_text(self, batch: AttentionBatch) -> tuple[Tensor, Tensor | None]:
-        """(text, head, pattern)."""
+        """(text, layer, head, pattern)."""
         asking, applies = batch.keys.derive(_asking)
-        by_pair = batch.reduce(pattern_sums) / asking[:, None]  # (text, head, pattern)
-        return torch.cat([by_pair, _by_class(batch)], -1), applies[:, None, :]
+        by_pair = batch.reduce(pattern_sums) / asking[:, None, None]  # (text, layer, head, pattern)
+        return torch.cat([by_pair, _by_class(batch)], -1), applies[:, None, None]
 
     def derives(self, *, moved: bool) -> Sequence[Derive]:
         """Which texts have what patterns by class need."""
@@ -56,13 +56,13 @@ def _asking(tokens: TokenBatch) -> tuple[Tensor, Tensor]:
 
 
 def _by_class(batch: AttentionBatch) -> Tensor:
-    """(text, head, pattern) attention by class of key."""
-    mass = batch.reduce(class_mass)  # (text, head, group, class)
-    from_first, from_second = mass[:, :, QueryGroup.FIRST_TEXT], mass[:, :, QueryGroup.SECOND_TEXT]
+    """(text, layer, head, pattern) attention by class of key."""
+    mass = batch.reduce(class_mass)  # (text, layer, head, group, class)
+    from_first, from_second = mass[..., QueryGroup.FIRST_TEXT, :], mass[..., QueryGroup.SECOND_TEXT, :]
     values = (
-        mass[:, :, QueryGroup.ALL, KeyClass.SEP],
+        mass[..., QueryGroup.ALL, KeyClass.SEP],
         from_first[..., KeyClass.FIRST_TEXT] + from_second[..., KeyClass.SECOND_TEXT],
         from_first[..., KeyClass.SECOND_TEXT] + from_second[..., KeyClass.FIRST_TEXT],
-        mass[:, :, QueryGroup.NOT_FIRST_TOKEN, KeyClass.FIRST_TOKEN],
+        mass[..., QueryGroup.NOT_FIRST_TOKEN, KeyClass.FIRST_TOKEN],
     )
     return torch.stack(values, -1)

@@ -6,10 +6,10 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from headscope.attention import Derive
+from headscope.attention import AttentionBatch, Derive
 from headscope.measures.base import MEASURES, PerTextMeasure
 from headscope.reductions import FARTHEST, near_diagonals
-from headscope.types import AttentionBatch, TokenBatch
+from headscope.types import TokenBatch
 
 
 @MEASURES.register("offset_attention")
@@ -23,16 +23,16 @@ class OffsetAttention(PerTextMeasure):
 
     name: ClassVar[str] = "offset_attention"
     summary: ClassVar[str] = "mean attention to the token at this offset (key minus query)"
-    from_sums: ClassVar[bool] = True
+    reads: ClassVar = (near_diagonals,)
     within_text: ClassVar[bool] = True  # offsets mean nothing between two
     dims = ("offset",)
     coords: ClassVar = {"offset": range(-FARTHEST, FARTHEST + 1)}
 
     def per_text(self, batch: AttentionBatch) -> tuple[Tensor, Tensor | None]:
-        """(text, head, offset)."""
-        sums = batch.reduce(near_diagonals)  # (text, head, offset); padding is 0 and adds nothing
+        """(text, layer, head, offset)."""
+        sums = batch.reduce(near_diagonals)  # padding is 0 and adds nothing
         counts, applies = batch.queries.derive(neighbours)
-        return sums / counts[:, None, :], applies[:, None, :]
+        return sums / counts[:, None, None], applies[:, None, None]
 
     def derives(self, *, moved: bool) -> Sequence[Derive]:
         """How many neighbours there are."""

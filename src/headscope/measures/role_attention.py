@@ -5,10 +5,10 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from headscope.attention import Derive
+from headscope.attention import AttentionBatch, Derive
 from headscope.measures.base import MEASURES, PerTextMeasure
 from headscope.reductions import QueryGroup, class_mass, has_groups, picked
-from headscope.types import ROLES, AttentionBatch
+from headscope.types import ROLES
 
 _ASKED = (QueryGroup.ALL, QueryGroup.SEP, QueryGroup.NOT_SEP)
 
@@ -24,14 +24,14 @@ class RoleAttention(PerTextMeasure):
 
     name: ClassVar[str] = "role_attention"
     summary: ClassVar[str] = "mean attention from queries of one role to keys of another"
-    from_sums: ClassVar[bool] = True
+    reads: ClassVar = (class_mass,)
     dims = ("query_role", "role")
     coords: ClassVar = {"query_role": ("all", "sep", "other"), "role": ROLES}
 
     def per_text(self, batch: AttentionBatch) -> tuple[Tensor, Tensor | None]:
-        """(text, head, query_role, role)."""
+        """(text, layer, head, query_role, role)."""
         mass = batch.reduce(class_mass)[..., : len(ROLES)]
-        return picked(mass, 2, _ASKED), batch.queries.derive(has_groups(*_ASKED))[:, None, :, None]
+        return picked(mass, 3, _ASKED), batch.queries.derive(has_groups(*_ASKED))[:, None, None, :, None]
 
     def derives(self, *, moved: bool) -> Sequence[Derive]:
         """Which texts have a [SEP]."""

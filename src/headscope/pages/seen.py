@@ -23,7 +23,7 @@ from headscope.text.items import TextPair
 from headscope.trace import Capture, Carrier, surveyed
 from headscope.trace.architecture import Place
 from headscope.trace.watch import Watch
-from headscope.types import Array, AttentionBatch, HeadGrid, HeadId, MapWeigh, StackName
+from headscope.types import Array, HeadGrid, HeadId, LayerAttention, MapWeigh, StackName
 
 Between = Callable[[], None]
 """Called at every layer; may raise, which ends the run."""
@@ -248,7 +248,7 @@ def observe_as(
         raise OptionError(f"{note}; give --weigh looked (weigh='looked')")
     maps: dict[MapWeigh, dict[str, Array]] = {weigh: {} for weigh in weighs}
 
-    def see(stack: StackName, attention: AttentionBatch) -> None:
+    def see(stack: StackName, attention: LayerAttention) -> None:
         if between is not None:
             between()
         for weigh, kept in maps.items():
@@ -288,7 +288,7 @@ def can_weigh(model: Model) -> bool:
     return carrier_of(surveyed(model))[0] is not None
 
 
-def _weighed(attention: AttentionBatch, weigh: MapWeigh) -> Array:
+def _weighed(attention: LayerAttention, weigh: MapWeigh) -> Array:
     """(head, query, key) of the only text of a batch."""
     if weigh == "signed":
         assert attention.carried is not None

@@ -12,8 +12,8 @@ from typing import Literal, get_args
 from headscope.atlas import Atlas
 from headscope.errors import HeadscopeWarning, OptionError, TextError
 from headscope.kernels.cpu.loops import why_not_compiled
-from headscope.kernels.verify import kernels_note
-from headscope.measures import MEASURES, HeadDistance, Measure, SampledHeadDistance
+from headscope.kernels.verify import choose_kernels
+from headscope.measures import MEASURES, PUBLISHED, HeadDistance, Measure, SampledHeadDistance
 from headscope.models import Model, load
 from headscope.passes.measure_set import Measures
 from headscope.passes.options import BatchSize, Distances, check_run_options
@@ -24,12 +24,12 @@ from headscope.passes.reader import Reader, ReadText
 from headscope.passes.run_pass import run_pass
 from headscope.passes.sentence_sample import SentenceSample
 from headscope.passes.typical import typical_sentences
+from headscope.passes.weighting import choose_weighing
 from headscope.text.batching import Bucketed
 from headscope.text.corpus import Corpus, Text, as_corpus
 from headscope.text.items import TextPair
 from headscope.trace import Capture, surveyed
 from headscope.trace.watch import ReadyBatch, Watch
-from headscope.trace.weighting import choose_weighing
 from headscope.types import Weigh
 
 Count = Callable[[Measures, ReadyBatch[ReadText]], None]
@@ -76,6 +76,8 @@ def analyze(
     model = model if isinstance(model, Model) else load(model)
     distances = "exact" if faithful and distances == "sampled" else distances
     kinds = _chosen(measures, distances)
+    if faithful:
+        kinds = [PUBLISHED.get(kind.name, kind) for kind in kinds]
     check_run_options(model, max_length=max_length, limit=limit, batch_size=batch_size)
     if sentences < 0:
         raise OptionError(f"sentences must be at least 0, not {sentences}; with 0 the atlas quotes none")
@@ -83,7 +85,7 @@ def analyze(
     if measures == "all" and distances == "sampled":
         kinds = _within_reach(kinds, capture)
     weighing = choose_weighing(capture, kinds, weigh, faithful=faithful, named=measures != "all")
-    states = Measures.of(capture, weighing.kinds, faithful=faithful, weigh=weighing.weigh)
+    states = Measures.of(capture, weighing.kinds, weigh=weighing.weigh)
     watch = Watch(
         capture,
         held_rows=states.held_rows,
@@ -91,7 +93,7 @@ def analyze(
         one_segment=faithful,
         carrier=weighing.carrier,
     )
-    watch.kernels = kernels_note(watch, wanted=kernels, faithful=faithful)
+    choose_kernels(watch, wanted=kernels, faithful=faithful)
     clock = Profile(model.device, on=profile)
     sample = SentenceSample(sentences)
     reader = Reader(as_corpus(texts), watch.encoder(max_length), limit, sample=sample, faithful=faithful)

@@ -1,18 +1,20 @@
 """Measures of all stacks of a model, filled together, by where heads look and by what they move."""
 
-from collections.abc import Callable, Sequence
-from typing import Self
+from collections.abc import Sequence
+from typing import Self, get_args
 
 from headscope.accumulator import merge_together
 from headscope.atlas.files import MOVED, moved_arrays
-from headscope.attention import ALL_LAYERS, ChosenRows, Derive
+from headscope.attention import ChosenRows, Derive, Reduction, StackReads, Weighting
 from headscope.errors import OptionError
 from headscope.measures import Measure
 from headscope.passes.profile import MODEL, OFF, Profile
 from headscope.text.batching import TextBatch
 from headscope.trace import Capture
 from headscope.trace.watch import Watch, sides_of
-from headscope.types import AttentionBatch, HeadGrid, LabelledArray, StackName, Weigh
+from headscope.types import HeadGrid, LabelledArray, StackName, Weigh
+
+WEIGHTINGS: tuple[Weighting, ...] = get_args(Weighting)
 
 
 class Measures:
@@ -23,12 +25,10 @@ class Measures:
         kinds: Sequence[type[Measure]],
         grids: Sequence[HeadGrid],
         *,
-        faithful: bool = False,
         weigh: Weigh = "looked",
     ) -> None:
         self.kinds = kinds
         self.grids = grids
-        self.faithful = faithful
         self.weigh: Weigh = weigh
         looks = [kind for kind in kinds if weigh != "moved" or not kind.weighable]
         moves = [kind for kind in kinds if weigh != "looked" and kind.weighable]
@@ -36,10 +36,7 @@ class Measures:
         self.moved_by_stack: dict[StackName, list[Measure]] = self._started(moves)
 
     def _started(self, kinds: Sequence[type[Measure]]) -> dict[StackName, list[Measure]]:
-        return {
-            grid.stack: [kind.empty(grid, faithful=self.faithful) for kind in kinds if kind.fits(grid)]
-            for grid in self.grids
-        }
+        return {grid.stack: [kind.empty(grid) for kind in kinds if kind.fits(grid)] for grid in self.grids}
 
     @classmethod
     def of(
@@ -47,11 +44,10 @@ class Measures:
         capture: Capture,
         kinds: Sequence[type[Measure]],
         *,
-        faithful: bool = False,
         weigh: Weigh = "looked",
     ) -> Self:
         """The measures for a model; raises OptionError where none fits it."""
-        measures = cls(kinds, capture.stacks.grids, faithful=faithful, weigh=weigh)
+        measures = cls(kinds, capture.stacks.grids, weigh=weigh)
         if not any((*measures.by_stack.values(), *measures.moved_by_stack.values())):
             names = ", ".join(kind.name for kind in kinds)
             raise OptionError(f"none of the measures asked for ({names}) fits {capture.model.name}")
@@ -59,7 +55,7 @@ class Measures:
 
     def empty(self) -> Self:
         """The same measures, nothing seen."""
-        return type(self)(self.kinds, self.grids, faithful=self.faithful, weigh=self.weigh)
+        return type(self)(self.kinds, self.grids, weigh=self.weigh)
 
     def after(self, counted: Self) -> None:
         """Know what was `counted` so far; see `accumulator.Following`."""
@@ -96,54 +92,31 @@ class Measures:
 
     def update(self, watch: Watch, batch: TextBatch, profile: Profile = OFF) -> None:
         """Show a batch to the model, and count what its heads do; a `profile` is told where the time goes."""
-
-        at_once = watch.by_kernels
-
-        def counts(measure: Measure, seen: AttentionBatch) -> bool:
-            """Whether the measure takes this batch: one layer of it, or all at once where they are shown so too."""
-            return not at_once or measure.from_sums == (seen.layer == ALL_LAYERS)
-
-        def see(stack: StackName, seen: AttentionBatch) -> None:
-            for measure in self.by_stack[stack]:
-                if counts(measure, seen):
-                    with profile.timed(measure.name):
-                        measure.update(seen)
-            weighed = [measure for measure in self.moved_by_stack[stack] if counts(measure, seen)]
-            moved = seen.moved if weighed else None
-            for measure in weighed:
-                assert moved is not None
-                with profile.timed(measure.name + MOVED):
-                    measure.update(moved)
-
         with profile.timed(MODEL):
-            if not at_once:
-                watch.run(batch, see)
-                return
-            watch.run_reduced(
-                batch,
-                see,
-                rows={grid.stack: self._wanted(batch, grid.stack) for grid in self.grids},
-                moved=any(self.moved_by_stack.values()),
-                layers=self._asks(lambda measure: not measure.from_sums),
-                sums=self._asks(lambda measure: not measure.from_maps),
+            reduced = watch.reduced(
+                batch, {grid.stack: self._reads(batch, grid.stack) for grid in self.grids}
             )
+        for (stack, weighting), attention in reduced.items():
+            ending = MOVED if weighting == "value" else ""
+            for measure in self._counted_by(weighting)[stack]:
+                with profile.timed(measure.name + ending):
+                    measure.update(attention)
 
-    def _asks(self, question: Callable[[Measure], bool]) -> bool:
-        """Whether it is so of any measure."""
-        measures = (*self.by_stack.values(), *self.moved_by_stack.values())
-        return any(question(measure) for own in measures for measure in own)
+    def _counted_by(self, weighting: Weighting) -> dict[StackName, list[Measure]]:
+        return self.by_stack if weighting == "attention" else self.moved_by_stack
 
-    def _wanted(self, batch: TextBatch, stack: StackName) -> list[ChosenRows]:
-        """The rows that measures want of every layer."""
+    def _reads(self, batch: TextBatch, stack: StackName) -> StackReads:
+        """What the measures of a stack read of a batch."""
         sides = sides_of(batch, stack)
-        weighed = ((self.by_stack[stack], False), (self.moved_by_stack[stack], True))
-        return [
-            rows
-            for measures, moved in weighed
-            for measure in measures
-            if measure.from_sums
-            for rows in measure.wanted(*sides, moved=moved)
-        ]
+        reductions: dict[Weighting, tuple[Reduction, ...]] = {}
+        rows: list[ChosenRows] = []
+        for weighting in WEIGHTINGS:
+            if measures := self._counted_by(weighting)[stack]:
+                reads = dict.fromkeys(reduction for measure in measures for reduction in measure.reads)
+                reductions[weighting] = tuple(reads)
+                for measure in measures:
+                    rows += measure.wanted(*sides, moved=weighting == "value")
+        return StackReads(reductions, tuple(rows))
 
     def merge(self, other: Self) -> None:
         """Count all that `other` has counted."""

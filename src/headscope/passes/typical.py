@@ -15,13 +15,15 @@ from torch import Tensor
 
 from headscope.accumulator import Sums
 from headscope.atlas import Typical
-from headscope.measures import OffsetAttention, RoleAttention
+from headscope.measures import OffsetAttention
+from headscope.measures.offset_attention import neighbours
 from headscope.passes.options import BatchSize
 from headscope.passes.run_pass import run_pass
+from headscope.reductions import QueryGroup, class_mass, near_diagonals
 from headscope.text.encode import EncodedInput, EncodedText, TextEncoder
 from headscope.text.items import TextPair
 from headscope.trace.watch import Watch
-from headscope.types import AttentionBatch, HeadGrid, HeadId, StackName, padded
+from headscope.types import ROLES, HeadGrid, HeadId, LayerAttention, StackName, padded
 
 SHOWN = 3
 """How many sentences are kept for each head."""
@@ -52,7 +54,7 @@ def typical_sentences(
         places = [text.number for text in batch]
         members = {stack: _members([text.sides(grid) for text in batch]) for stack, grid in grids.items()}
 
-        def see(stack: StackName, attention: AttentionBatch) -> None:
+        def see(stack: StackName, attention: LayerAttention) -> None:
             asking, looked_at = (side.to(attention.attention) for side in members[stack])
             ways = [attention.attention, *([attention.moved.attention] if attention.carried else [])]
             between = torch.stack(
@@ -160,17 +162,16 @@ def _typical(grid: HeadGrid, asked: Sequence[_Asked], layers: Sequence[_Layer]) 
             )
 
 
-def profile_of(grid: HeadGrid, attention: AttentionBatch) -> Array:
+def profile_of(grid: HeadGrid, attention: LayerAttention) -> Array:
     """(text, head, feature) each text's attention to every role and, within one text, at every offset.
 
     An offset that a text is too short for is 0.
     """
-    roles, _ = RoleAttention.empty(grid).per_text(attention)
-    features = [roles[:, :, 0]]  # from all queries
+    features = [attention.reduce(class_mass)[:, :, QueryGroup.ALL, : len(ROLES)]]
     if OffsetAttention.fits(grid):
-        offsets, applies = OffsetAttention.empty(grid).per_text(attention)
-        assert applies is not None
-        features.append(torch.where(applies, offsets, 0.0))
+        counts, applies = attention.queries.derive(neighbours)
+        offsets = attention.reduce(near_diagonals) / counts[:, None]
+        features.append(torch.where(applies[:, None], offsets, 0.0))
     return torch.cat(features, -1).float().cpu().numpy()
 
 

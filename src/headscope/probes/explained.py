@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from headscope.atlas import Results
+from headscope.attention import LayerReductions, StackReads
 from headscope.errors import TextError
 from headscope.facts.analyses.explained import GOLD
 from headscope.facts.description import described_in
@@ -22,7 +23,7 @@ from headscope.probes.features.classes import FeatureText
 from headscope.probes.observe import Account, Observer, Tally
 from headscope.probes.result import ProbeResult, Row, largest
 from headscope.text.annotated.treebank import Treebank
-from headscope.types import AttentionBatch, HeadGrid, HeadId, StackName, TokenBatch
+from headscope.types import HeadGrid, HeadId, LayerAttention, StackName, TokenBatch
 
 DESCRIPTION = described_in(__file__)
 
@@ -35,16 +36,20 @@ class _GoldTally(Tally[FeatureText]):
 
     def __post_init__(self) -> None:
         self.measure = ExplainedWithSyntax.empty(self.grid)
-        self._tokens: TokenBatch | None = None
 
     def begin(self, items: Sequence[FeatureText], present: Tensor, tokens: TokenBatch) -> None:
         """Give every token the syntactic head of its word."""
         self._tokens = with_heads(tokens, [item.sentence.heads for item in items])
+        rows = self.measure.wanted(self._tokens, self._tokens, moved=False)
+        self._layers = LayerReductions(self.grid.layers, StackReads({"attention": ()}, tuple(rows)))
 
-    def update(self, seen: AttentionBatch) -> None:
-        """Count one layer of the batch."""
-        assert self._tokens is not None
-        self.measure.update(replace(seen, queries=self._tokens, keys=self._tokens))
+    def update(self, seen: LayerAttention) -> None:
+        """Collect one layer of the batch; with the last, count it."""
+        tokens = self._tokens
+        self._layers.add(replace(seen, queries=tokens, keys=tokens))
+        if seen.layer == self.grid.layers - 1:
+            batches = self._layers.batches(tokens, tokens, causal=self.grid.causal)
+            self.measure.update(batches["attention"])
 
     def merge(self, other: Self) -> None:
         """Count all that `other` has counted."""

@@ -22,7 +22,7 @@ from headscope.text.encode import EncodedInput, Shown, TextEncoder
 from headscope.text.words import WordText
 from headscope.trace import survey
 from headscope.trace.watch import Watch
-from headscope.types import AttentionBatch, HeadGrid, HeadId, StackName, TokenBatch, WeighedBy, weigh_option
+from headscope.types import HeadGrid, HeadId, LayerAttention, StackName, TokenBatch, WeighedBy, weigh_option
 
 USUAL = 128
 """Most tokens an annotated text usually has; how many texts are read ahead goes by it."""
@@ -63,7 +63,7 @@ class Tally(Accumulator, Generic[Item]):
         """Look at a batch before its first layer; `present` (item, word) is False for words without a token."""
 
     @abstractmethod
-    def update(self, seen: AttentionBatch) -> None:
+    def update(self, seen: LayerAttention) -> None:
         """Count one layer of the batch."""
 
 
@@ -248,7 +248,7 @@ class Observer:
             chosen = [text.item for text in batch]
             begun: set[StackName] = set()
 
-            def see(stack: StackName, seen: AttentionBatch) -> None:
+            def see(stack: StackName, seen: LayerAttention) -> None:
                 for tally in part.value.get(stack, ()):
                     if stack not in begun:
                         tally.begin(chosen, words_present(seen.queries), seen.queries)

@@ -8,20 +8,20 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from headscope.types import AttentionBatch, TokenBatch
+from headscope.types import LayerAttention, TokenBatch
 
 
-def word_attention(batch: AttentionBatch) -> Tensor:
+def word_attention(batch: LayerAttention) -> Tensor:
     """(text, head, word, word) what a word gives a word; 0 where a word has no token. Specials are left out."""
     return _from_words(batch, batch.queries.derive(_shares))
 
 
-def word_attention_by_first_piece(batch: AttentionBatch) -> Tensor:
+def word_attention_by_first_piece(batch: LayerAttention) -> Tensor:
     """The same, from a word's first piece alone: what the released code of Clark et al. computes."""
     return _from_words(batch, batch.queries.derive(_first_pieces))
 
 
-def word_attention_by(*, faithful: bool) -> Callable[[AttentionBatch], Tensor]:
+def word_attention_by(*, faithful: bool) -> Callable[[LayerAttention], Tensor]:
     """How attention between words is made: as the released code of Clark et al. does, or by means over pieces."""
     return word_attention_by_first_piece if faithful else word_attention
 
@@ -31,7 +31,7 @@ def words_present(tokens: TokenBatch) -> Tensor:
     return tokens.derive(_members).any(1)
 
 
-def _from_words(batch: AttentionBatch, share: Tensor) -> Tensor:
+def _from_words(batch: LayerAttention, share: Tensor) -> Tensor:
     members = batch.keys.derive(_members).to(batch.attention.dtype)
     to_words = batch.attention @ members[:, None]  # (text, head, query, word)
     return share.to(batch.attention.dtype)[:, None].transpose(-1, -2) @ to_words

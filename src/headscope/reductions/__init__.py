@@ -1,6 +1,6 @@
 """What measures need of attention maps, each computed once per layer, or once for all, however many measures ask.
 
-A reduction takes an `AttentionBatch` and returns a tensor without the (query, key) plane. Measures call
+A reduction takes an `LayerAttention` and returns a tensor without the (query, key) plane. Measures call
 `batch.reduce(reduction)`; what depends on the tokens alone is derived once for all layers with
 `tokens.derive(function)`.
 """
@@ -18,7 +18,8 @@ from headscope.reductions.maps import (
     row_scale,
     window_sums,
 )
-from headscope.reductions.one_pass import MapSums, SumsRoom, one_pass, token_tables
+from headscope.reductions.one_pass import MapSums, SumsRoom, in_plain_torch, one_pass, token_tables
+from headscope.reductions.outputs import given_sums
 from headscope.reductions.tokens import (
     FARTHEST,
     PAIR_PATTERNS,
@@ -51,9 +52,11 @@ __all__ = [
     "divergence_of",
     "entropies",
     "entropy_of",
+    "given_sums",
     "group_weights",
     "groups_present",
     "has_groups",
+    "in_plain_torch",
     "mean_entropy",
     "mean_over_groups",
     "near_diagonals",

@@ -17,13 +17,13 @@ from headscope.reductions.tokens import (
     pattern_pairs,
     window_table,
 )
-from headscope.types import AttentionBatch, MovedBatch, TokenBatch
+from headscope.types import LayerAttention, MovedBatch, TokenBatch
 
 _LENGTHS, _LOG_LENGTHS = range(len(KeyClass), len(KeyClass) + 2)
 """The columns of the class table in which a moved batch sums weights times f, and weights times f log f."""
 
 
-def class_mass(batch: AttentionBatch) -> Tensor:
+def class_mass(batch: LayerAttention) -> Tensor:
     """(text, head, group, class) mean attention from each QueryGroup to each KeyClass."""
     if (sums := batch.reduce(one_pass)) is not None:
         return sums.mass
@@ -34,13 +34,13 @@ def class_mass(batch: AttentionBatch) -> Tensor:
     return (weights[:, None] @ mass)[..., : len(KeyClass)]
 
 
-def row_scale(batch: AttentionBatch) -> Tensor:
+def row_scale(batch: LayerAttention) -> Tensor:
     """(text, head, query) one over sum_k A[i, k] |f_k| of a moved batch; 0 where nothing is fetched."""
     total = batch.reduce(_mass)[..., _LENGTHS]
     return torch.where(total > 0, 1 / total, 0)
 
 
-def _mass(batch: AttentionBatch) -> Tensor:
+def _mass(batch: LayerAttention) -> Tensor:
     """(text, head, query, class) the sum of each query's attention to each KeyClass; moved: before rows are scaled."""
     table = batch.keys.derive(class_table)  # (text, key, class)
     if isinstance(batch, MovedBatch):
@@ -53,14 +53,14 @@ def _mass(batch: AttentionBatch) -> Tensor:
     return torch.bmm(flat, table.to(flat.dtype)).view(texts, heads, queries, -1)
 
 
-def mean_entropy(batch: AttentionBatch) -> Tensor:
+def mean_entropy(batch: LayerAttention) -> Tensor:
     """(text, head, group) mean entropy of each QueryGroup's attention, in nats."""
     if (sums := batch.reduce(one_pass)) is not None:
         return sums.entropies
     return mean_over_groups(batch.reduce(entropies), batch.queries)
 
 
-def entropies(batch: AttentionBatch) -> Tensor:
+def entropies(batch: LayerAttention) -> Tensor:
     """(text, head, query) the entropy of each query's attention, in nats.
 
     Of a moved batch m = a f / z it is log z - sum a f (log a + log f) / z: the logarithms of the weights serve both.
@@ -75,14 +75,14 @@ def entropies(batch: AttentionBatch) -> Tensor:
     return (entropy - scale.clamp_min(torch.finfo(scale.dtype).tiny).log()).where(scale > 0, 0).clamp_min_(0)
 
 
-def _weights_log_weights(batch: AttentionBatch) -> Tensor:
+def _weights_log_weights(batch: LayerAttention) -> Tensor:
     """(text, head, query, key) a log a; 0 log 0 is 0."""
     # Not torch.special.entr, which is not vectorised on the CPU and costs twice as much.
     smallest = torch.finfo(batch.attention.dtype).tiny
     return batch.attention.clamp_min(smallest).log_().mul_(batch.attention)
 
 
-def _pair_sums(batch: AttentionBatch, pairs: Tensor, weights: Tensor) -> Tensor:
+def _pair_sums(batch: LayerAttention, pairs: Tensor, weights: Tensor) -> Tensor:
     """(text, head, sum) weighted sums over (query, key) pairs (text, pair), places in the flattened map.
 
     `weights` are (text, pair, sum).
@@ -100,7 +100,7 @@ def _pair_sums(batch: AttentionBatch, pairs: Tensor, weights: Tensor) -> Tensor:
     return followed @ weights.to(followed.dtype)
 
 
-def near_diagonals(batch: AttentionBatch) -> Tensor:
+def near_diagonals(batch: LayerAttention) -> Tensor:
     """(text, head, offset) attention summed along each diagonal up to FARTHEST from the middle one."""
     if (sums := batch.reduce(one_pass)) is not None and sums.by_offset is not None:
         return sums.by_offset
@@ -111,7 +111,7 @@ def near_diagonals(batch: AttentionBatch) -> Tensor:
     return (batch.reduce(row_scale)[..., None, :] @ band)[..., 0, :]
 
 
-def _band(batch: AttentionBatch) -> Tensor:
+def _band(batch: LayerAttention) -> Tensor:
     """(text, head, query, offset) the attention near the diagonal; 0 where there is no such neighbour."""
     # With room on both sides and rows read one element longer, each offset stands in a column of its own.
     padded = torch.nn.functional.pad(batch.attention, (FARTHEST, FARTHEST))
@@ -150,7 +150,7 @@ def cosine_of(first: Tensor, second: Tensor) -> Tensor:
     return torch.where((norms[0] == 0) & (norms[1] == 0), 1.0, cosine)
 
 
-def window_sums(batch: AttentionBatch) -> Tensor:
+def window_sums(batch: LayerAttention) -> Tensor:
     """(text, head, self and windows) attention to ordinary keys, summed over queries by distance."""
     if (sums := batch.reduce(one_pass)) is not None and sums.by_distance is not None:
         return sums.by_distance
@@ -158,14 +158,14 @@ def window_sums(batch: AttentionBatch) -> Tensor:
     return diagonals @ batch.keys.derive(window_table).to(diagonals.dtype)
 
 
-def pattern_sums(batch: AttentionBatch) -> Tensor:
+def pattern_sums(batch: LayerAttention) -> Tensor:
     """(text, head, pattern) attention from all queries to the keys that each pattern points at."""
     if (sums := batch.reduce(one_pass)) is not None and sums.by_pattern is not None:
         return sums.by_pattern
     return _pair_sums(batch, *batch.keys.derive(pattern_pairs))
 
 
-def _diagonal_sums(batch: AttentionBatch) -> Tensor:
+def _diagonal_sums(batch: LayerAttention) -> Tensor:
     """(text, head, offset + queries) attention to ordinary keys, summed along every diagonal.
 
     Offset is key minus query. The map is laid into a wider zeroed buffer; read back with rows one element

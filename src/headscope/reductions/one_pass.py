@@ -18,7 +18,7 @@ from headscope.reductions.tokens import (
     query_kinds,
     window_of_offsets,
 )
-from headscope.types import AttentionBatch, MovedBatch, TokenBatch
+from headscope.types import LayerAttention, MovedBatch, TokenBatch
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class MapSums:
     by_pattern: Tensor | None  # (text, head, pattern) summed over queries
 
 
-def one_pass(batch: AttentionBatch) -> MapSums | None:
+def one_pass(batch: LayerAttention) -> MapSums | None:
     """The sums of a batch whose maps are on a CPU and such as the compiled loops take; elsewhere None."""
     looked = batch.looked if isinstance(batch, MovedBatch) else batch
     if batch.keys.ids.device.type != "cpu" or not cpu.takes(looked.attention):
@@ -48,6 +48,12 @@ def one_pass(batch: AttentionBatch) -> MapSums | None:
     )
     cpu.map_sums(maps, 0, 0, heads, *given, room.into)
     return room.sums(0 if lengths is None else 1)
+
+
+def in_plain_torch(layer: LayerAttention) -> LayerAttention:
+    """The layer, of which reductions are from now on computed by torch alone."""
+    layer._reduced[one_pass] = None
+    return layer
 
 
 class SumsRoom:

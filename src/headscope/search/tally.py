@@ -23,7 +23,7 @@ from headscope.probes.observe import Tally
 from headscope.probes.words import word_attention
 from headscope.text.annotated.arrows import Arrow, ArrowText
 from headscope.text.skipped import Skipped
-from headscope.types import Array, AttentionBatch, HeadGrid, TokenBatch
+from headscope.types import Array, HeadGrid, LayerAttention, TokenBatch
 
 
 def distance_class(distance: int) -> int:
@@ -109,7 +109,7 @@ class ArrowTally(Tally[ArrowText]):
                     self.lost.add(f"{item.where}: no other word to compare the target with")
         return usable
 
-    def update(self, seen: AttentionBatch) -> None:
+    def update(self, seen: LayerAttention) -> None:
         """Count one layer of the batch."""
         batch = self._batch
         if batch is None:

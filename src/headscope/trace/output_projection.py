@@ -16,13 +16,14 @@ from torch import Tensor, nn
 from transformers.pytorch_utils import Conv1D
 
 from headscope.attention import Carried
-from headscope.errors import CaptureError
+from headscope.errors import CaptureError, OptionError
 from headscope.models.model import Model
 from headscope.trace.architecture import Place
 from headscope.trace.call import AttentionCall
 from headscope.trace.follow import Capture, check_single, run_calls
 from headscope.trace.observe import without_edits
 from headscope.trace.probing import longest_probe
+from headscope.types import WeighedBy, check_weighed_by
 
 # What rounding may do to a sum over heads, as a share of its largest number.
 _ROUNDING = {torch.float64: 1e-9, torch.float32: 1e-5}
@@ -242,3 +243,14 @@ class Carrier:
             root = torch.linalg.qr(matrix.float().mT, mode="r").R.mT.contiguous()
             self._roots[key] = root.to(value.device, torch.promote_types(value.dtype, torch.float32))
         return self._roots[key]
+
+
+def carrier_for(capture: Capture, weigh: WeighedBy) -> Carrier | None:
+    """What tells what heads move, where attention is weighed so; OptionError where it cannot be told."""
+    check_weighed_by(weigh)
+    if weigh == "looked":
+        return None
+    try:
+        return Carrier(capture)
+    except CaptureError as error:
+        raise OptionError(f"{error}; leave out --weigh moved (weigh='moved')") from error

@@ -5,15 +5,26 @@ from contextlib import contextmanager, nullcontext
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from torch import Tensor, nn
 
 from headscope import kernels
-from headscope.attention import Carried, ChosenRows, Derive
-from headscope.kernels.batch import NOTHING, Asked, FusedBatch, FusedStack, Root
+from headscope.attention import (
+    AttentionBatch,
+    Carried,
+    ChosenRows,
+    Derive,
+    LayerReductions,
+    Reduction,
+    StackReads,
+    UniformAttention,
+    Weighting,
+)
+from headscope.kernels.batch import ALL_LAYERS, ANSWERED, NOTHING, Asked, FusedStack, Root
 from headscope.models import Model
 from headscope.passes.options import BatchSize
+from headscope.reductions import in_plain_torch
 from headscope.text.batching import Bucketed, TextBatch
 from headscope.text.encode import EncodedInput, TextEncoder
 from headscope.trace import AttentionCall, Capture, Carrier, Forward, surveyed
@@ -22,8 +33,8 @@ from headscope.trace.call import AttentionInputs
 from headscope.trace.finite import FiniteCheck
 from headscope.trace.follow import Inputs, replacing
 from headscope.trace.inputs import model_inputs
-from headscope.trace.weighting import carrier_for
-from headscope.types import AttentionBatch, Layout, StackName, TokenBatch, WeighedBy
+from headscope.trace.output_projection import carrier_for
+from headscope.types import LayerAttention, Layout, StackName, TokenBatch, WeighedBy
 
 USED = "used"
 """What is said of kernels that compute a model's attention."""
@@ -44,9 +55,11 @@ LEAST_TOKENS = 8192
 _SHORT = 8  # tokens: a length that any model takes
 
 T = TypeVar("T", bound=Sized)
-See = Callable[[StackName, AttentionBatch], None]
-Rows = Mapping[StackName, Sequence[ChosenRows]]
-"""The rows that somebody wants of every layer of a stack."""
+See = Callable[[StackName, LayerAttention], None]
+Reads = Mapping[StackName, StackReads]
+"""What measures read of each stack on a batch."""
+Reduced = dict[tuple[StackName, Weighting], AttentionBatch]
+"""The stacks of one batch, once for each weighting that is read."""
 
 
 class HasEncoded(Protocol):
@@ -112,7 +125,9 @@ class Watch:
         self._running: Callable[[Inputs], None] | None = None
         self._turn: _Turn | None = None
         self.kernels = "not used"
-        """`USED` once the kernels are proved for this model, or why they are not used."""
+        """Whether kernels compute attention, and why not: for the user, in provenance and `--profile`."""
+        self.answered: frozenset[Reduction] | None = None
+        """The reductions that kernels compute for this model; None where they are not used."""
 
     @property
     def layout(self) -> Layout:
@@ -187,38 +202,48 @@ class Watch:
             batch = batch.knowing((*of_kernels, *self._derives))
         return ReadyBatch(self, texts, batch.bound_for(device))
 
-    def run_reduced(
-        self,
-        batch: TextBatch,
-        see: See,
-        *,
-        rows: "Rows | None" = None,
-        moved: bool = True,
-        layers: bool = True,
-        sums: bool = True,
-    ) -> None:
-        """The same as `run`, by the kernels: reductions are there, maps only when asked for.
-
-        After a stack's last layer all its layers are shown once more, as one batch whose `layer` is ALL_LAYERS: it has
-        reductions, and the `rows` of each stack that were asked for. `moved` says whether anybody asks by what heads
-        move, `layers` whether single layers are to be shown, `sums` whether anybody asks for reductions.
-        """
+    def reduced(self, batch: TextBatch, reads: Reads) -> Reduced:
+        """One forward pass, reduced to what measures read: by the kernels where they are used for this model."""
+        if not self.by_kernels:
+            return self._reduced_layer_by_layer(batch, reads)
         with nullcontext() if self._running else self.running():
             assert self._running is not None
-            asks = _Asks(moved, layers, sums)
-            earlier, self._turn = self._turn, _Turn(self, batch, see, rows or {}, asks)
+            earlier, self._turn = self._turn, _Turn(self, batch, reads)
             try:
                 self._running(batch.inputs)
             except BaseException:
                 self._turn = earlier  # lets go of all that the batch held
                 raise
+            reduced, self._turn.reduced = self._turn.reduced, {}
             if earlier is not None:
                 earlier.check()
+            return reduced
+
+    def _reduced_layer_by_layer(self, batch: TextBatch, reads: Reads) -> Reduced:
+        grids = {grid.stack: grid for grid in self.capture.stacks.grids}
+        stacks = {stack: LayerReductions(grids[stack].layers, of_stack) for stack, of_stack in reads.items()}
+        self.run(batch, lambda stack, layer: stacks[stack].add(layer))
+        return {
+            (stack, weighting): reduced
+            for stack, layers in stacks.items()
+            for weighting, reduced in layers.batches(
+                *sides_of(batch, stack), causal=grids[stack].causal
+            ).items()
+        }
+
+    def not_answered(self, reads: StackReads) -> StackReads:
+        """What kernels do not compute themselves; rows they do."""
+        answered = self.answered or frozenset()
+        others = {
+            weighting: tuple(reduction for reduction in reductions if reduction not in answered)
+            for weighting, reductions in reads.reductions.items()
+        }
+        return StackReads(others)
 
     @property
     def by_kernels(self) -> bool:
-        """Whether the kernels are proved for this model."""
-        return self.kernels == USED
+        """Whether kernels compute this model's attention."""
+        return self.answered is not None
 
     @property
     def has_lanes(self) -> bool:
@@ -254,12 +279,6 @@ class Watch:
         finally:
             self._running = self._turn = None
 
-    def fuse(self, place: Place, inputs: AttentionInputs, batch: TextBatch) -> FusedBatch:
-        """One layer's attention by the kernel."""
-        stack = self.fused_stack(place.stack, batch)
-        call = stack.attend(place.layer, inputs, self.asked(place, inputs.value, moved=True))
-        return stack.layer(place.layer, call, self.carried(place, inputs.value, call.output))
-
     def fused_stack(self, stack: StackName, batch: TextBatch, rows: Sequence[ChosenRows] = ()) -> FusedStack:
         """Room for a stack's layers on a batch."""
         kind = kernels.stack_for(self.model.device)
@@ -287,7 +306,7 @@ class Watch:
 
         def show(place: Place, attention: Tensor, carried: Carried | None = None) -> None:
             queries, keys = sides_of(batch, place.stack)
-            seen = AttentionBatch.observed(place.layer, attention, queries, keys, carried)
+            seen = LayerAttention.observed(place.layer, attention, queries, keys, carried)
             see(place.stack, seen if self.weigh == "looked" else seen.moved.formed())
 
         carrier = self.carrier
@@ -301,44 +320,59 @@ class Watch:
         self.run_calls(batch, look)
 
 
-class _Asks(NamedTuple):
-    """What those who see a batch ask for: what heads move, single layers, sums."""
-
-    moved: bool
-    layers: bool
-    sums: bool
-
-
 class _Turn:
-    """One batch's way through the kernels: its stacks, filled layer by layer, and who sees them."""
+    """One batch's way through the kernels: its stacks, filled layer by layer."""
 
-    def __init__(self, watch: Watch, batch: TextBatch, see: See, rows: Rows, asks: "_Asks") -> None:
-        self.watch, self.see, self.asks = watch, see, asks
+    def __init__(self, watch: Watch, batch: TextBatch, reads: Reads) -> None:
+        self.watch, self.reads = watch, reads
         self.stacks = {
-            grid.stack: watch.fused_stack(grid.stack, batch, rows.get(grid.stack, ()))
-            for grid in watch.capture.stacks.grids
+            stack: watch.fused_stack(stack, batch, of_stack.rows) for stack, of_stack in reads.items()
         }
+        for stack in self.stacks.values():
+            stack.is_doubted = watch.answered != ANSWERED
+        self.others = {
+            stack: LayerReductions(self.stacks[stack].grid.layers, watch.not_answered(of_stack))
+            for stack, of_stack in reads.items()
+        }
+        """What kernels do not compute themselves is computed of each layer as it runs."""
+        self.asks = {
+            stack: ("value" in of_stack.reductions, self.others[stack].reads != of_stack)
+            for stack, of_stack in reads.items()
+        }
+        """Whether attention is also weighted by values, and whether kernels sum it up."""
+        self.reduced: Reduced = {}
         self.checks: set[FiniteCheck] = set()
 
     def attend(self, place: Place, inputs: AttentionInputs, forward: Forward) -> Tensor:
-        """One layer's attention; with a stack's last, all its layers are shown."""
-        watch, stack = self.watch, self.stacks[place.stack]
-        asked = watch.asked(place, inputs.value, moved=self.asks.moved, sums=self.asks.sums)
-        call = stack.attend(place.layer, inputs, asked)
-        if self.asks.layers:
+        """One layer's attention; with the last layer of a stack the stack is complete."""
+        watch, stack, others = self.watch, self.stacks[place.stack], self.others[place.stack]
+        moved, sums = self.asks[place.stack]
+        call = stack.attend(place.layer, inputs, watch.asked(place, inputs.value, moved=moved, sums=sums))
+        if any(others.reads.reductions.values()):
             carried = watch.carried(place, inputs.value, call.output)
-            self.see(place.stack, stack.layer(place.layer, call, carried))
+            layer = stack.layer(place.layer, call, carried)
+            others.add(in_plain_torch(layer) if stack.is_doubted else layer)
         if place.layer == stack.grid.layers - 1:
-            whole = stack.whole()
             if forward.finite is not None:
                 places = [other for other in watch.capture.stacks.places if other.stack == place.stack]
-                forward.finite.look_at_layers(places, whole.left.sums(0).entropies[:, :, 0])
+                forward.finite.look_at_layers(places, stack.left(ALL_LAYERS).sums(0).entropies[:, :, 0])
                 self.checks.add(forward.finite)
-            self.see(place.stack, whole)
-            del self.stacks[place.stack]
+            self._complete(place.stack)
         if watch.carrier is not None:
             watch.carrier.let_go()
         return call.output
+
+    def _complete(self, name: StackName) -> None:
+        """Gather what was computed of a stack, and let go of the rest."""
+        stack, others, reads = self.stacks.pop(name), self.others.pop(name), self.reads[name]
+        uniform = UniformAttention(*stack.sides, lambda: stack.even(causal=stack.grid.causal))
+        rows = {rows.key: stack.rows_of(rows) for rows in reads.rows}
+        for weighting, reductions in reads.reductions.items():
+            reduced = others.reduced(weighting)
+            if reduced.keys() != set(reductions):
+                reduced = stack.reduced(weighting) | reduced
+            batch = AttentionBatch(*stack.sides, weighting, reduced, rows=rows, uniform=uniform)
+            self.reduced[name, weighting] = batch
 
     def check(self) -> None:
         """Raise CaptureError if attention held nan."""

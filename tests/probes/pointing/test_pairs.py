@@ -12,7 +12,7 @@ from tests.helpers.relations import Array, Spans, elsewhere, item, random_pair, 
 from headscope.probes.halves import SCORE, SELECT
 from headscope.probes.pointing.pairs import PairBatch
 from headscope.probes.pointing.tally import PointingTally, Spot
-from headscope.types import AttentionBatch, HeadGrid
+from headscope.types import HeadGrid, LayerAttention
 
 
 def test_any_shape_against_brute_force() -> None:
@@ -106,7 +106,7 @@ def test_even_attention_makes_no_difference() -> None:
     part = tally.empty()
     tokens = tokens_for(present)
     part.begin([item(9, ([2], [4, 5, 6]), ([8], [0, 1]))], present, tokens)
-    part.update(AttentionBatch(0, torch.full((1, 2, 9, 9), 1 / 9), tokens, tokens))
+    part.update(LayerAttention(0, torch.full((1, 2, 9, 9), 1 / 9), tokens, tokens))
     tally.merge(part)
     assert np.abs(tally.scores[SCORE].mean("all")).max() < 1e-8
     assert tally.means["attention"][SCORE].mean("A") == pytest.approx(1 / 9)
@@ -120,7 +120,7 @@ def shown(*texts: tuple[int, torch.Tensor]) -> PointingTally:
         tokens = tokens_for(present)
         part = tally.empty()
         part.begin([replace(item(length, ([0], [1])), number=number)], present, tokens)
-        part.update(AttentionBatch(0, words[None, None], tokens, tokens))
+        part.update(LayerAttention(0, words[None, None], tokens, tokens))
         tally.merge(part)
     return tally
 
@@ -160,7 +160,7 @@ def parts(grid: HeadGrid) -> Iterator[PointingTally]:
         tally = relations_tally(grid)
         tally.begin(items, present, tokens)
         for layer in range(grid.layers):
-            tally.update(AttentionBatch(layer, torch.rand(4, grid.heads, width, width), tokens, tokens))
+            tally.update(LayerAttention(layer, torch.rand(4, grid.heads, width, width), tokens, tokens))
         yield tally
 
 

@@ -14,7 +14,7 @@ from headscope.probes.pointing.cases import ALL, Case, PointingBatch
 from headscope.probes.pointing.tally import READABLE, PointingTally
 from headscope.probes.words import words_present
 from headscope.text.words import WordText
-from headscope.types import AttentionBatch, HeadGrid, TokenBatch
+from headscope.types import HeadGrid, LayerAttention, TokenBatch
 
 GRID = HeadGrid("encoder", 2, 3, causal=False)
 LENGTHS = [9, 14, 30, 4, 2, 1, 22, 11, 17, 6, 8, 26]
@@ -300,7 +300,7 @@ def test_a_whole_batch_without_words_is_counted_as_nothing() -> None:
     known = TokenBatch(*[numbers] * 6)
     whole.begin([Hand(2, (Case("x", 0, (1,)),))], words_present(known), known)
     for layer in range(GRID.layers):
-        whole.update(AttentionBatch(layer, torch.full((1, 3, 2, 2), 0.5), known, known))
+        whole.update(LayerAttention(layer, torch.full((1, 3, 2, 2), 0.5), known, known))
     assert whole.scores[SCORE].count(ALL) == 0
     assert whole.lost.count == 1
 

@@ -16,7 +16,7 @@ from headscope.passes.run_pass import in_chunks, run_pass
 from headscope.probes.words import word_attention
 from headscope.text.encode import EncodedInput
 from headscope.trace.watch import Watch
-from headscope.types import AttentionBatch, HeadGrid, StackName
+from headscope.types import HeadGrid, LayerAttention, StackName
 from headscope_papers.parser.data import Batch
 
 CACHE_LIMIT = 4 << 30
@@ -53,7 +53,7 @@ class WordMaps:
             shape = (len(texts), batch.words, batch.words, self.heads)
             maps = torch.zeros(shape, dtype=torch.float16, device=self.device)
 
-            def see(stack: StackName, seen: AttentionBatch) -> None:
+            def see(stack: StackName, seen: LayerAttention) -> None:
                 if stack == self.grid.stack:
                     attention = word_attention(seen)  # (text, head, word, word)
                     words = attention.shape[-1]

@@ -13,8 +13,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from headscope.attention import ALL_LAYERS, Carried, ChosenRows, TokenBatch
-from headscope.kernels.batch import NOTHING, Asked, FusedBatch, FusedCall, FusedStack, is_plain
+from headscope.attention import Carried, ChosenRows, TokenBatch
+from headscope.kernels.batch import ALL_LAYERS, NOTHING, Asked, FusedBatch, FusedCall, FusedStack, is_plain
 from headscope.kernels.cpu import loops as cpu
 from headscope.reductions import MapSums, SumsRoom, token_tables
 from headscope.trace.call import AttentionInputs
@@ -117,7 +117,8 @@ class CompiledStack(FusedStack):
         key, value = (side.reshape(texts * groups, keys, -1) for side in (inputs.key, inputs.value))
         output = torch.empty(*query.shape[:2], value.shape[-1])
         scores = self._scores(inputs)
-        for block in _blocks(texts, groups, heads, query.shape[1] * keys):
+        together = max(1, (self.scores_together or SCORES) // (query.shape[1] * keys))
+        for block in _blocks(texts, groups, heads, together):
             asking = query[block.units]
             products = self._room_for(len(asking), asking.shape[1], keys)
             torch.bmm(asking, key[block.units].mT, out=products)
@@ -259,9 +260,8 @@ class _Block:
         return tensor[self.texts, self.heads]
 
 
-def _blocks(texts: int, groups: int, heads: int, size: int) -> Iterator[_Block]:
-    """All texts and heads; `size` is how many scores a group of heads has on one text."""
-    together = max(1, SCORES // size)
+def _blocks(texts: int, groups: int, heads: int, together: int) -> Iterator[_Block]:
+    """All texts and heads; `together` is how many groups of heads, of one text each, are worked on at once."""
     if together >= groups:
         step = together // groups
         for text in range(0, texts, step):

@@ -7,8 +7,8 @@ from math import prod
 import torch
 from torch import Tensor
 
-from headscope.attention import ALL_LAYERS, AttentionBatch, ChosenRows, TokenBatch
-from headscope.kernels.batch import NOTHING, Asked, FusedBatch, FusedStack, is_plain
+from headscope.attention import ChosenRows, LayerAttention, TokenBatch
+from headscope.kernels.batch import ALL_LAYERS, NOTHING, Asked, FusedBatch, FusedStack, is_plain
 from headscope.kernels.triton.codes_kernel import narrow
 from headscope.kernels.triton.launch import Call, Launches, RowsWanted, attend
 from headscope.kernels.triton.stack_sums import StackSums
@@ -157,7 +157,7 @@ class TritonStack(FusedStack):
         if is_last:
             del self.chosen[rows.key]
 
-    def even(self, *, causal: bool) -> AttentionBatch:
+    def even(self, *, causal: bool) -> LayerAttention:
         """Attention of queries that are 0: a map of it would take memory."""
         (texts, queries), keys = self.sides[0].ids.shape, self.sides[1].ids.shape[1]
         nothing = torch.zeros(texts, 1, max(queries, keys), _NARROW, device=self.sides[1].ids.device)

@@ -12,7 +12,7 @@ from headscope.probes.features.classes import FEATURES, WORD_FEATURES, FeatureTe
 from headscope.probes.means import CaseMeans
 from headscope.probes.observe import Tally
 from headscope.text.skipped import Skipped
-from headscope.types import CLS, SEP, AttentionBatch, HeadGrid, TokenBatch
+from headscope.types import CLS, SEP, HeadGrid, LayerAttention, TokenBatch
 
 QUANTITIES = ("attention", "control", "excess", "preference")
 """What is known of a class in a text; see `Marks.measure`."""
@@ -39,7 +39,7 @@ class Marks:
         self.has = self.targets.any(-1)  # (text, feature)
         # (text, query) what asks as [CLS]
         self.first = is_first / is_first.sum(-1, keepdim=True).clamp_min(1)
-        even = AttentionBatch(0, torch.zeros(()), tokens, tokens).even(causal=causal)
+        even = LayerAttention(0, torch.zeros(()), tokens, tokens).even(causal=causal)
         self.even = received(even)[:, 0]  # (text, token) what a token gets when heads look evenly
         self.even_from_first = self.from_first(even.attention)[:, 0]  # (text, token) and then from [CLS]
         words = len(WORD_FEATURES)
@@ -79,7 +79,7 @@ class Marks:
         return torch.stack([attention, control, attention - control, preference], 2)
 
 
-def received(batch: AttentionBatch) -> Tensor:
+def received(batch: LayerAttention) -> Tensor:
     """(text, head, token) the mean over all queries of the attention a token gets."""
     return batch.attention.sum(2) / batch.queries.lengths[:, None, None]
 
@@ -197,7 +197,7 @@ class FeatureTally(Tally[FeatureText]):
                     where = item.sentence.where(word)
                     self.lost.add(f"{where}: the tokenizer has no token for the word {form!r} alone")
 
-    def update(self, seen: AttentionBatch) -> None:
+    def update(self, seen: LayerAttention) -> None:
         """Take the numbers of one layer."""
         marks = self._marks
         self._layers.append(marks.measure(seen.reduce(received), marks.even))

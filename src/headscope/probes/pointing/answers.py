@@ -12,7 +12,7 @@ from headscope.probes.observe import Tally
 from headscope.probes.pointing.cases import ALL, Case, Pointing, PointingBatch
 from headscope.probes.pointing.tally import READABLE
 from headscope.probes.words import word_attention_by
-from headscope.types import AttentionBatch, HeadId, TokenBatch
+from headscope.types import HeadId, LayerAttention, TokenBatch
 
 Answers = dict[int, int]
 """The chosen word of each word that asks, by its number in the text."""
@@ -56,7 +56,7 @@ class _HeadTally(Tally[Pointing]):
         """Lay out the cases of a batch."""
         self._batch = PointingBatch(items, present, tokens)
 
-    def update(self, seen: AttentionBatch) -> None:
+    def update(self, seen: LayerAttention) -> None:
         """Look at the one layer that matters."""
         asked, batch = self.question, self._batch
         if seen.layer != asked.head.layer or not batch.cases:

@@ -14,7 +14,7 @@ from headscope.probes.pointing.cases import ALL, DIRECTIONS, Case, CaseBatch, Po
 from headscope.probes.words import word_attention_by
 from headscope.stats.documents import FEWEST_DOCUMENTS
 from headscope.text.skipped import Skipped
-from headscope.types import AttentionBatch, HeadGrid, TokenBatch
+from headscope.types import HeadGrid, LayerAttention, TokenBatch
 
 BASELINE = "baseline"
 """The name of what needs no attention, beside the quantities."""
@@ -164,7 +164,7 @@ class PointingTally(Tally[Pointing]):
         places = [place for place, _ in own] * 2
         return means.begin(places, labels, [self._batch.items[place].document for place in places])
 
-    def update(self, seen: AttentionBatch) -> None:
+    def update(self, seen: LayerAttention) -> None:
         """Count one layer of the batch."""
         if not self._batch.cases:
             return

@@ -6,10 +6,10 @@ from typing import ClassVar, Self
 import torch
 from torch import Tensor
 
-from headscope.measures import Measure, RoleAttention
+from headscope.measures import AttentionBatch, LayerAttention, Measure, QueryGroup, class_mass, reads_values
 from headscope.measures.base import TextMean
 from headscope.measures.folds import mixed_ids
-from headscope.types import ROLES, AttentionBatch, Coords, HeadGrid, LabelledArray, MovedBatch, TokenBatch
+from headscope.types import ROLES, Coords, HeadGrid, LabelledArray, MovedBatch, TokenBatch
 
 SUMMARIES = {
     "fetched_length": "length of what a head fetches at keys of a role, over the mean of the text",
@@ -17,6 +17,20 @@ SUMMARIES = {
     "fetched_correlation": "Spearman correlation, over a text's keys, of mean weight and length",
     "fetched_correlation_shuffled": "the same with lengths shuffled over the text's keys",
 }
+
+
+@reads_values
+def lengths_and_weights(layer: LayerAttention) -> Tensor:
+    """(text, head, key, 2) the length of what a head fetches at each key, 0 for padding, and the weights on it."""
+    return torch.stack([layer.moved.lengths, layer.attention.sum(2)], -1)
+
+
+@reads_values
+def shuffled_shares(layer: LayerAttention) -> Tensor:
+    """(text, head, role) the share of what is moved from keys of each role, with lengths shuffled over the keys."""
+    lengths = layer.moved.lengths
+    elsewhere = lengths.gather(2, layer.keys.derive(shuffled_places)[:, None].expand_as(lengths))
+    return MovedBatch(layer, elsewhere).reduce(class_mass)[:, :, QueryGroup.ALL, : len(ROLES)]
 
 
 @dataclass
@@ -27,7 +41,7 @@ class FetchedLengths(Measure):
     summary: ClassVar[str] = SUMMARIES["fetched_length"]
     within_text: ClassVar[bool] = True
     weighable: ClassVar[bool] = False
-    needs_carried: ClassVar[bool] = True
+    reads: ClassVar = (lengths_and_weights, shuffled_shares)
 
     grid: HeadGrid
     lengths: TextMean  # (layer, head, role)
@@ -36,29 +50,29 @@ class FetchedLengths(Measure):
     control: TextMean  # (layer, head)
 
     @classmethod
-    def empty(cls, grid: HeadGrid, *, faithful: bool = False) -> Self:
+    def empty(cls, grid: HeadGrid) -> Self:
         """Nothing seen yet."""
         shape = (grid.layers, grid.heads)
         by_role = (TextMean.zeros(*shape, len(ROLES)) for _ in range(2))
         return cls(grid, *by_role, *(TextMean.zeros(*shape) for _ in range(2)))
 
     def update(self, batch: AttentionBatch) -> None:
-        """Count one layer of one batch of texts."""
-        keys, lengths = batch.keys, batch.moved.lengths  # (text, head, key), 0 for padding
+        """Count one batch of texts."""
+        keys = batch.keys
+        lengths, weights = batch.reduce(lengths_and_weights).unbind(-1)  # (text, layer, head, key)
         is_role = torch.stack([(keys.role == role) & keys.is_token for role in range(len(ROLES))], -1)
-        counts = is_role.sum(1)[:, None]  # (text, 1, role)
-        mean = lengths.sum(-1) / keys.lengths[:, None]  # (text, head)
-        by_role = lengths @ is_role.to(lengths.dtype) / counts.clamp_min(1)
-        self.lengths.add(by_role / mean[..., None], applies=counts > 0, layer=batch.layer)
-        order = keys.derive(shuffled_places)[:, None].expand_as(lengths)
-        elsewhere = lengths.gather(2, order)
-        moved, _ = RoleAttention.empty(self.grid).per_text(MovedBatch(batch, elsewhere))
-        self.shuffled.add(moved[:, :, 0], layer=batch.layer)  # from all queries
-        asking = (batch.even(causal=self.grid.causal).attention > 0).sum(2)  # (text, 1, key)
-        received = batch.attention.sum(2) / asking.clamp_min(1)
-        enough = keys.lengths[:, None] > 2
+        counts = is_role.sum(1)[:, None, None]  # (text, 1, 1, role)
+        mean = lengths.sum(-1, keepdim=True) / keys.lengths[:, None, None, None]
+        by_role = lengths @ is_role.to(lengths.dtype)[:, None] / counts.clamp_min(1)
+        self.lengths.add(by_role / mean, applies=counts > 0)
+        self.shuffled.add(batch.reduce(shuffled_shares))
+        queries = keys.lengths[:, None] - torch.arange(keys.ids.shape[1], device=keys.ids.device)
+        asking = queries if self.grid.causal else keys.lengths[:, None].expand_as(queries)  # (text, key)
+        received = weights / asking.clamp_min(1)[:, None, None]
+        elsewhere = lengths.gather(-1, keys.derive(shuffled_places)[:, None, None].expand_as(lengths))
+        enough = (keys.lengths > 2)[:, None, None]
         for means, values in ((self.correlation, lengths), (self.control, elsewhere)):
-            means.add(rank_correlation(received, values, keys), applies=enough, layer=batch.layer)
+            means.add(rank_correlation(received, values, keys), applies=enough)
 
     def result(self) -> dict[str, LabelledArray]:
         """The arrays that SUMMARIES names, and their standard errors."""
@@ -82,11 +96,12 @@ def shuffled_places(tokens: TokenBatch) -> Tensor:
 
 
 def rank_correlation(first: Tensor, second: Tensor, tokens: TokenBatch) -> Tensor:
-    """(text, head) Spearman's correlation over a text's tokens of two numbers (text, head, token)."""
-    padding = ~tokens.is_token[:, None]
+    """(text, ...) Spearman's correlation over a text's tokens of two numbers (text, ..., token)."""
+    between = [1] * (first.dim() - 2)
+    padding = ~tokens.is_token.view(len(first), *between, -1)
     ranks = [
         values.masked_fill(padding, torch.inf).argsort(-1).argsort(-1).double() for values in (first, second)
     ]
     apart = (ranks[0] - ranks[1]).masked_fill(padding, 0).square().sum(-1)
-    count = tokens.lengths[:, None].double()
+    count = tokens.lengths.view(-1, *between).double()
     return 1 - 6 * apart / (count * (count.square() - 1)).clamp_min(1)

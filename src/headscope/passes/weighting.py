@@ -1,4 +1,4 @@
-"""What attention is weighed by: what was asked for, and what the model allows."""
+"""Which weighting a run has: what the user chose, and what the model allows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import get_args
 from headscope.errors import CaptureError, OptionError
 from headscope.measures import Measure
 from headscope.trace import Capture, Carrier
-from headscope.types import Weigh, WeighedBy, check_weighed_by
+from headscope.types import Weigh
 
 
 @dataclass(frozen=True)
@@ -21,17 +21,6 @@ class Weighing:
     """What tells what heads fetch and give; None where nobody asks."""
     note: str = ""
     """Why attention is not weighed by what heads move, where nobody decided that."""
-
-
-def carrier_for(capture: Capture, weigh: WeighedBy) -> Carrier | None:
-    """What tells what heads move, where attention is weighed so; OptionError where it cannot be told."""
-    check_weighed_by(weigh)
-    if weigh == "looked":
-        return None
-    try:
-        return Carrier(capture)
-    except CaptureError as error:
-        raise OptionError(f"{error}; leave out --weigh moved (weigh='moved')") from error
 
 
 def choose_weighing(
@@ -55,7 +44,7 @@ def choose_weighing(
             f"(--weigh {weigh})"
         )
     wanted: Weigh = weigh or ("looked" if faithful else "both")
-    needing = [kind.name for kind in kinds if kind.needs_carried]
+    needing = [kind.name for kind in kinds if needs_values(kind)]
     asks = bool(needing) or (wanted != "looked" and any(kind.weighable for kind in kinds))
     try:
         return Weighing(wanted, kinds, Carrier(capture) if asks else None)
@@ -64,5 +53,10 @@ def choose_weighing(
             raise OptionError(f"{error}; give --weigh looked (weigh='looked')") from error
         if needing and named:
             raise OptionError(f"{error}; leave out the measure {', '.join(needing)}") from error
-        rest = [kind for kind in kinds if not kind.needs_carried]
+        rest = [kind for kind in kinds if not needs_values(kind)]
         return Weighing("looked", rest, None, "" if weigh == "looked" or faithful else str(error))
+
+
+def needs_values(kind: type[Measure]) -> bool:
+    """Whether a measure reads what heads write, so that the model's output projections must be found."""
+    return any(getattr(reduction, "reads_values", False) for reduction in kind.reads)
