@@ -28,7 +28,7 @@ from tools.mutants import catalogue, draw, linemap, matrix, near
 from tools.mutants.recorder import LINES
 from tools.mutants.trees import private_copy
 
-PER_FOLDER = 3
+PER_FOLDER = 5
 SEED = 2026
 
 
