@@ -110,6 +110,7 @@ def test_layers_that_nobody_edits_or_watches_keep_their_fast_function(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     inputs, _ = batch("bert")
+    tiny("bert").network.set_attn_implementation("sdpa")
     layers_of(tiny("bert"), inputs)  # after which it is known
     fast = nn.functional.scaled_dot_product_attention
     calls: list[Tensor] = []
