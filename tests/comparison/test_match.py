@@ -1,6 +1,7 @@
 """The same head elsewhere: a copy with permuted heads is recovered whole, against floor and ceiling."""
 
 from copy import deepcopy
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -11,6 +12,7 @@ from scipy.spatial.distance import jensenshannon
 from tests.helpers.attention import batches, random_texts
 from tests.helpers.tiny import HEADS, LAYERS, WORDS, tiny, wordpiece_tokenizer
 from tests.helpers.two_models import moved
+from tests.seams import layers_of
 
 import headscope as hs
 from headscope.comparison.divergence import layers_divergence
@@ -192,3 +194,33 @@ def test_what_cannot_be_matched_is_refused_in_words() -> None:
         match(tiny("bert"), moved("bert"), texts(3))
     with pytest.raises(OptionError, match="limit must be at least 4"):
         match(tiny("bert"), moved("bert"), texts(9), limit=2)
+
+
+def test_a_partner_may_be_in_another_layer() -> None:
+    """Pairs that are said by hand: every head of B is held against the one a layer further up in A."""
+    model = tiny("bert")
+    matched = match(model, model, texts(6))
+    grid = matched.stack().grid_a
+
+    class Pairs(StackMatch):
+        """The last layer of A stands beside the first of B."""
+
+        @property
+        def partners(self) -> dict[HeadId, HeadId]:
+            return {
+                HeadId(layer, head): HeadId((layer + 1) % grid.layers, head)
+                for layer in range(grid.layers)
+                for head in range(grid.heads)
+            }
+
+    by_hand = replace(matched, stacks={"encoder": Pairs(**vars(matched.stack()))})
+    rows = compare(model, model, texts(6), k=2, match=by_hand).heads()
+    maps = layers_of(model, texts(6), max_length=128)["encoder"]  # each text (layer, head, query, key)
+    for row in rows:
+        head = HeadId.parse(row["head"])
+        above = (head.layer + 1) % grid.layers
+        cosines = [
+            torch.cosine_similarity(one[above, head.head].flatten(), one[head.layer, head.head].flatten(), 0)
+            for one in maps
+        ]
+        assert row["cosine"] == pytest.approx(float(torch.stack(cosines).mean()), abs=1e-4)

@@ -140,3 +140,14 @@ def test_rows_that_do_not_add_up_are_shown_with_a_warning() -> None:
     with pytest.warns(HeadscopeWarning, match=r"layer 1 .* head 2, query 3 add up to 0.500"):
         observed = from_attentions(array, NAMES)
     np.testing.assert_allclose(observed.layer("encoder", 1), array[1], atol=1e-6)
+
+
+def test_one_layer_that_only_looks_back_makes_no_decoder() -> None:
+    maps = weights()
+    maps[0] = np.tril(maps[0])
+    maps[0] /= maps[0].sum(-1, keepdims=True)
+    assert [stack.name for stack in from_attentions(maps, NAMES).stacks] == ["encoder"]
+    both = np.tril(weights())
+    assert [stack.name for stack in from_attentions(both / both.sum(-1, keepdims=True), NAMES).stacks] == [
+        "decoder"
+    ]

@@ -17,10 +17,15 @@ from tests.planted import with_explanation as explained
 from headscope import figures
 from headscope.errors import AtlasError
 from headscope.facts.analyses.explanations import explained_heads
+from headscope.facts.subject import Subject
 from headscope.pages.atlas import atlas_data
 from headscope.pages.head.explanation import explanation
 from headscope.report import findings, page
+from headscope.report.sections.explanation import explanation_section
 from headscope.types import HeadId
+
+SHARES = {"1.0": 0.1, "2.3": 0.7, "0.1": 0.4}
+"""By head, what its best neuron carries."""
 
 
 def in_words(told: dict[str, Any]) -> list[str]:
@@ -121,3 +126,9 @@ def test_figures() -> None:
         figures.explanation(atlas, "1.0")
     with pytest.raises(AtlasError, match="explains no head yet"):
         figures.pattern_left(random_atlas())
+
+
+def test_heads_whose_best_neuron_carries_most_come_first() -> None:
+    rows = [row(head, (share, share, share), (0.9, 0.9, 0.9, 0.9)) for head, share in SHARES.items()]
+    [table] = explanation_section(Subject(explained(rows=rows), "encoder")).tables
+    assert [cells[0] for cells in table.rows] == ["2.3", "0.1", "1.0"]
