@@ -255,4 +255,4 @@ def test_a_selection_is_listed_compared_and_switched_off(
     bar = page.get_by_role("group", name="Selected heads")
     expect(bar.get_by_role("button", name="Compare")).to_have_count(0)  # a file has nobody to ask
     bar.get_by_role("button", name="Switch off").click()
-    expect(bar).to_contain_text("Type headscope explore demo atlas.nc, open Try it and switch off 1.2, 3.3.")
+    expect(bar).to_contain_text("type headscope explore demo, open Try it and switch off 1.2, 3.3.")

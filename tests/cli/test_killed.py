@@ -23,11 +23,11 @@ Whole = Callable[[str], Path]
 
 SMALL = """
 import sys, time
-from headscope.passes import one_pass
+from headscope.passes import run_pass
 from headscope.passes import checkpoint
 from headscope.tasks import base
 from headscope.text import batching
-one_pass.TEXTS_A_SHARD, batching.READ_AHEAD, base.BATCHES_A_SHARD = 4, 4, 1
+run_pass.TEXTS_A_SHARD, batching.READ_AHEAD, base.BATCHES_A_SHARD = 4, 4, 1
 if {pause}:
     put = checkpoint._Pass.put
     def slow(self, shard, state):
