@@ -30,7 +30,7 @@ TEXTS = (
     TextPair("It sat.", "The dog."),
 )
 """Words that come again, commas and full stops, more queries than are sampled, and padding in the second text."""
-MOST_TOKENS = 64
+MOST_TOKENS = 40
 
 # What may differ: the model's own weights are rounded to its precision before they are summed. Single weights differ
 # more than sums of them: what rounds a score of 10 by one part in 100,000 changes its weight by one in 10,000.
